@@ -1,0 +1,250 @@
+"""The mean shape operator and its relatives: check the arguments, call Rust."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+from .arguments import Progress, as_choice, as_count, as_indices, as_points, as_progress, as_threads
+
+Algorithm = Literal["auto", "kd_tree", "brute"]
+Degenerate = Literal["average", "lapack"]
+
+ALGORITHMS = ("auto", "kd_tree", "brute")
+DEGENERATE = ("average", "lapack")
+
+
+class Curvatures(NamedTuple):
+    """What `curvatures` returns: one row or entry for each point.
+
+    Attributes
+    ----------
+    principal : ndarray of shape (n, d)
+        Eigenvalues of the point's shape operator, ascending; real and never positive.
+    mean : ndarray of shape (n,)
+        Mean curvature, the trace of the shape operator divided by d.
+    gaussian : ndarray of shape (n,)
+        Gaussian curvature, the determinant of the shape operator. It is zero where the k neighbours
+        span fewer than d directions, so wherever k ≤ d.
+    """
+
+    principal: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    gaussian: NDArray[np.float64]
+
+
+def mean_shape_operator(
+    X: ArrayLike,
+    k: int,
+    *,
+    degenerate: Degenerate = "average",
+    algorithm: Algorithm = "auto",
+    neighbors: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    progress: Progress = None,
+) -> NDArray[np.float64]:
+    """Mean shape operator of a point cloud.
+
+    For each point the covariance C of its k nearest neighbours has an eigen frame W; with P = W∘W the
+    shape operator is S = −½ (C + P Pᵀ C). The result is the mean of S over all points.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Points as rows: any table of finite real numbers. Computed in float64.
+    k : int
+        Number of neighbours, from 2 to n − 1. A point is not its own neighbour.
+    degenerate : {"average", "lapack"}, default="average"
+        Where eigenvectors are not determined by the data (k ≤ d, or repeated eigenvalues): average over
+        all bases of the eigenspace, or take the one LAPACK returns.
+    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
+        How the neighbours are searched. The result does not depend on it.
+    neighbors : array-like of int, shape (n, k), optional
+        Precomputed neighbours, used as given.
+    n_jobs : int, optional
+        Number of threads; None for all cores, negative to count from the end. The result does not
+        depend on it.
+    progress : bool or callable, optional
+        True shows a progress bar; a callable is called with (done, total).
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        S̄, in general not symmetric.
+
+    See Also
+    --------
+    local_shape_operators : The operators of single points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shopca_rs import mean_shape_operator
+    >>> t = np.linspace(-1, 1, 200)
+    >>> S = mean_shape_operator(np.c_[t, t**2], k=8)
+    >>> S.shape
+    (2, 2)
+    >>> bool(np.trace(S) < 0)
+    True
+    """
+    arguments = _arguments(X, k, degenerate, algorithm, neighbors, n_jobs)
+    return _run(_core.mean_shape_operator, arguments, progress, "mean shape operator")
+
+
+def local_shape_operators(
+    X: ArrayLike,
+    k: int,
+    *,
+    points: ArrayLike | None = None,
+    degenerate: Degenerate = "average",
+    algorithm: Algorithm = "auto",
+    neighbors: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    progress: Progress = None,
+) -> NDArray[np.float64]:
+    """Shape operators of single points.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Points as rows.
+    k : int
+        Number of neighbours, from 2 to n − 1.
+    points : array-like of int, shape (p,), optional
+        Rows whose operators are wanted; all by default, which takes n·d² numbers.
+    degenerate, algorithm, neighbors, n_jobs, progress
+        As in `mean_shape_operator`.
+
+    Returns
+    -------
+    ndarray of shape (p, d, d)
+        One operator for each of `points`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shopca_rs import local_shape_operators
+    >>> t = np.linspace(-1, 1, 200)
+    >>> local_shape_operators(np.c_[t, t**2], k=8, points=[0, 100]).shape
+    (2, 2, 2)
+    """
+    arguments = _arguments(X, k, degenerate, algorithm, neighbors, n_jobs)
+    arguments["points"] = None if points is None else as_indices(points, "points", 1, "1-D, a list of rows")
+    return _run(_core.local_shape_operators, arguments, progress, "shape operators")
+
+
+def curvatures(
+    X: ArrayLike,
+    k: int,
+    *,
+    degenerate: Degenerate = "average",
+    algorithm: Algorithm = "auto",
+    neighbors: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    progress: Progress = None,
+) -> Curvatures:
+    """Principal, mean and Gaussian curvature at every point.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Points as rows.
+    k : int
+        Number of neighbours, from 2 to n − 1.
+    degenerate, algorithm, neighbors, n_jobs, progress
+        As in `mean_shape_operator`.
+
+    Returns
+    -------
+    Curvatures
+        Named tuple of `principal` (n, d), `mean` (n,) and `gaussian` (n,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shopca_rs import curvatures
+    >>> t = np.linspace(-1, 1, 200)
+    >>> bent = curvatures(np.c_[t, t**2], k=8)
+    >>> bent.principal.shape, bool((bent.principal <= 0).all())
+    ((200, 2), True)
+    """
+    arguments = _arguments(X, k, degenerate, algorithm, neighbors, n_jobs)
+    principal = _run(_core.principal_curvatures, arguments, progress, "curvatures")
+    with np.errstate(over="ignore", under="ignore"):
+        return Curvatures(principal, principal.mean(axis=1), principal.prod(axis=1))
+
+
+def k_neighbors(
+    X: ArrayLike,
+    k: int,
+    *,
+    queries: ArrayLike | None = None,
+    algorithm: Algorithm = "auto",
+    n_jobs: int | None = None,
+    progress: Progress = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Exact k nearest neighbours in the Euclidean distance.
+
+    Ties are broken by the smaller row number, so the answer is a function of the data alone.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Points as rows.
+    k : int
+        Number of neighbours: 2 to n − 1 for the rows of X themselves, 1 to n with `queries`.
+    queries : array-like of shape (q, d), optional
+        Other points whose neighbours in X are wanted. By default those of the rows of X, each
+        without itself.
+    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
+        How to search; "kd_tree" takes at most 32 columns. The result does not depend on it.
+    n_jobs : int, optional
+        Number of threads; None for all cores, negative to count from the end.
+    progress : bool or callable, optional
+        True shows a progress bar; a callable is called with (done, total).
+
+    Returns
+    -------
+    indices : ndarray of int, shape (q, k)
+        Row numbers in X, nearest first.
+    distances : ndarray of shape (q, k)
+        Their distances.
+
+    Examples
+    --------
+    >>> from shopca_rs import k_neighbors
+    >>> indices, distances = k_neighbors([[0.0], [1.0], [3.0], [7.0]], k=2)
+    >>> indices.tolist()
+    [[1, 2], [0, 2], [1, 0], [2, 1]]
+    """
+    arguments = {
+        "x": as_points(X),
+        "k": as_count(k, "k", 2 if queries is None else 1),
+        "queries": None if queries is None else as_points(queries, "queries"),
+        "algorithm": as_choice(algorithm, "algorithm", ALGORITHMS),
+        "n_jobs": as_threads(n_jobs),
+    }
+    return _run(_core.k_neighbors, arguments, progress, "neighbours")
+
+
+def _arguments(
+    X: ArrayLike, k: int, degenerate: str, algorithm: str, neighbors: ArrayLike | None, n_jobs: int | None
+) -> dict[str, Any]:
+    """Check what all the operator functions share."""
+    return {
+        "x": as_points(X),
+        "k": as_count(k, "k", 2),
+        "degenerate": as_choice(degenerate, "degenerate", DEGENERATE),
+        "algorithm": as_choice(algorithm, "algorithm", ALGORITHMS),
+        "neighbors": None if neighbors is None else as_indices(neighbors, "neighbors", 2, "2-D of shape (n, k)"),
+        "n_jobs": as_threads(n_jobs),
+    }
+
+
+def _run(function: Callable[..., Any], arguments: dict[str, Any], progress: Progress, description: str) -> Any:
+    with as_progress(progress, description) as report:
+        return function(**arguments, progress=report)

@@ -1,0 +1,64 @@
+//! # Shape Operator PCA
+//!
+//! SHOPCA bends PCA's covariance by the local curvature of the data. This crate computes the part that
+//! costs time: the mean shape operator S̄ of a point cloud.
+//!
+//! Around every point stand its k nearest neighbours. Their covariance C = W Λ Wᵀ has an eigen frame W,
+//! the products of the frame's columns form a second fundamental form II = HHᵀ, and S = −II C is the
+//! shape operator of the neighbourhood. S̄ is its mean over all points, a d×d matrix that is added to
+//! the covariance of all the data before the eigenvectors are taken.
+//!
+//! ```
+//! use ndarray::Array2;
+//! use shopca_rs::neighbors::{self, Queries};
+//! use shopca_rs::{Algorithm, Degenerate, Points, Task, mean};
+//!
+//! // A parabola in the plane.
+//! let x = Array2::from_shape_fn((40, 2), |(i, j)| {
+//!     let t = i as f64 / 20.0 - 1.0;
+//!     if j == 0 { t } else { t * t }
+//! });
+//! let (points, task) = (Points::new(x.view())?, Task::new());
+//! let found = neighbors::search(&points, Queries::All, 5, Algorithm::Auto, &task)?;
+//! let s = mean::mean_shape_operator(&points, found.indices.view(), Degenerate::Average, &task)?;
+//! assert_eq!(s.dim(), (2, 2));
+//! assert!(s.diag().sum() < 0.0, "every shape operator has eigenvalues ≤ 0");
+//! # Ok::<(), shopca_rs::Error>(())
+//! ```
+//!
+//! ## The map
+//!
+//! Data walks one way: points → neighbours → frames → shape operators → S̄.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`Points`] | the checked input |
+//! | [`neighbors`] | exact k nearest neighbours: one rule for ties, two ways to search |
+//! | [`frame`] | one neighbourhood → eigenvalues, directions, eigenspaces |
+//! | [`shape`] | one frame → shape operator, curvatures, in closed form |
+//! | [`mean`] | many frames → S̄, in fixed blocks and an ordered merge |
+//! | [`local`] | many frames → each one's operator or curvatures |
+//! | [`Task`] | progress and cancellation of all of these |
+//!
+//! ## Threads
+//!
+//! Everything parallel runs on the current [rayon] pool: call inside `ThreadPool::install` for a pool
+//! of your own. The results have the same bits on any pool.
+
+mod error;
+pub mod frame;
+pub mod local;
+mod matrix;
+pub mod mean;
+pub mod neighbors;
+mod points;
+#[cfg(feature = "python")]
+mod python;
+pub mod shape;
+mod task;
+
+pub use error::{Error, Result};
+pub use frame::Degenerate;
+pub use neighbors::Algorithm;
+pub use points::Points;
+pub use task::Task;

@@ -1,0 +1,266 @@
+//! `shopca_rs._core`: conversions between NumPy and this crate, and nothing else.
+//!
+//! Every long call goes through [`run`], which releases the GIL, gives the work a thread pool of its
+//! own, watches for signals, reports progress and turns errors into exceptions.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use ndarray::{Array2, ArrayView2, Axis};
+use numpy::{IntoPyArray, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use rayon::ThreadPoolBuilder;
+
+use crate::error::{Error, Result};
+use crate::frame::Degenerate;
+use crate::neighbors::{self, Algorithm, Queries};
+use crate::points::Points;
+use crate::task::Task;
+use crate::{local, mean};
+
+/// How often a running computation looks for Ctrl-C and reports progress.
+const HEARTBEAT: Duration = Duration::from_millis(50);
+
+/// The native half of shopca_rs; its Python half checks arguments and documents the functions.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::{k_neighbors, local_shape_operators, mean_shape_operator, principal_curvatures};
+}
+
+/// The k nearest rows of x to each row of x (itself left out) or of queries.
+#[pyfunction]
+#[pyo3(signature = (x, k, queries, algorithm, n_jobs, progress))]
+#[expect(clippy::type_complexity, reason = "a pair of arrays is what Python gets")]
+fn k_neighbors<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray2<'py, f64>,
+    k: usize,
+    queries: Option<PyReadonlyArray2<'py, f64>>,
+    algorithm: &str,
+    n_jobs: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f64>>)> {
+    let algorithm = parse_algorithm(algorithm)?;
+    let (x, queries) = (x.as_array(), queries.as_ref().map(|queries| queries.as_array()));
+    let (indices, distances) = run(py, n_jobs, progress, |task| {
+        let points = Points::new(x)?;
+        let queries = queries.map(Points::new).transpose()?;
+        let wanted = queries.as_ref().map_or(Queries::All, Queries::Points);
+        task.expect(wanted.count(&points));
+        let found = neighbors::search(&points, wanted, k, algorithm, task)?;
+        let mut distances = found.squared_distances;
+        distances.mapv_inplace(f64::sqrt);
+        Ok((found.indices.mapv(i64::from), distances))
+    })?;
+    Ok((indices.into_pyarray(py), distances.into_pyarray(py)))
+}
+
+/// The mean shape operator of x.
+#[pyfunction]
+#[pyo3(signature = (x, k, degenerate, algorithm, neighbors, n_jobs, progress))]
+#[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
+fn mean_shape_operator<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray2<'py, f64>,
+    k: usize,
+    degenerate: &str,
+    algorithm: &str,
+    neighbors: Option<PyReadonlyArray2<'py, i64>>,
+    n_jobs: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (degenerate, algorithm) = (parse_degenerate(degenerate)?, parse_algorithm(algorithm)?);
+    let (x, given) = (x.as_array(), neighbors.as_ref().map(|given| given.as_array()));
+    let mean = run(py, n_jobs, progress, |task| {
+        let points = Points::new(x)?;
+        let indices = neighborhoods(&points, Queries::All, k, algorithm, given, task)?;
+        mean::mean_shape_operator(&points, indices.view(), degenerate, task)
+    })?;
+    Ok(mean.into_pyarray(py))
+}
+
+/// The shape operators of some rows of x.
+#[pyfunction]
+#[pyo3(signature = (x, k, points, degenerate, algorithm, neighbors, n_jobs, progress))]
+#[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
+fn local_shape_operators<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray2<'py, f64>,
+    k: usize,
+    points: Option<PyReadonlyArray1<'py, i64>>,
+    degenerate: &str,
+    algorithm: &str,
+    neighbors: Option<PyReadonlyArray2<'py, i64>>,
+    n_jobs: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    let (degenerate, algorithm) = (parse_degenerate(degenerate)?, parse_algorithm(algorithm)?);
+    let (x, given) = (x.as_array(), neighbors.as_ref().map(|given| given.as_array()));
+    let chosen = points.as_ref().map(|points| points.as_array().insert_axis(Axis(1)));
+    let operators = run(py, n_jobs, progress, |task| {
+        let points = Points::new(x)?;
+        let rows = chosen
+            .map(|chosen| neighbors::row_numbers("points", chosen, points.len()))
+            .transpose()?
+            .map(Array2::into_raw_vec_and_offset);
+        let queries = rows.as_ref().map_or(Queries::All, |(rows, _)| Queries::Rows(rows));
+        let indices = neighborhoods(&points, queries, k, algorithm, given, task)?;
+        local::shape_operators(&points, indices.view(), degenerate, task)
+    })?;
+    Ok(operators.into_pyarray(py))
+}
+
+/// The principal curvatures of every row of x.
+#[pyfunction]
+#[pyo3(signature = (x, k, degenerate, algorithm, neighbors, n_jobs, progress))]
+#[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
+fn principal_curvatures<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray2<'py, f64>,
+    k: usize,
+    degenerate: &str,
+    algorithm: &str,
+    neighbors: Option<PyReadonlyArray2<'py, i64>>,
+    n_jobs: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (degenerate, algorithm) = (parse_degenerate(degenerate)?, parse_algorithm(algorithm)?);
+    let (x, given) = (x.as_array(), neighbors.as_ref().map(|given| given.as_array()));
+    let principal = run(py, n_jobs, progress, |task| {
+        let points = Points::new(x)?;
+        let indices = neighborhoods(&points, Queries::All, k, algorithm, given, task)?;
+        local::principal_curvatures(&points, indices.view(), degenerate, task)
+    })?;
+    Ok(principal.into_pyarray(py))
+}
+
+/// The neighbours of the queries, as given or searched for. Announces both stages of the work.
+fn neighborhoods(
+    points: &Points,
+    queries: Queries,
+    k: usize,
+    algorithm: Algorithm,
+    given: Option<ArrayView2<i64>>,
+    task: &Task,
+) -> Result<Array2<u32>> {
+    let count = queries.count(points);
+    task.expect(count);
+    match (given, queries) {
+        (Some(given), Queries::Rows(rows)) => {
+            let all = neighbors::as_given(points, k, given)?;
+            let rows: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
+            Ok(all.select(Axis(0), &rows))
+        }
+        (Some(given), _) => neighbors::as_given(points, k, given),
+        (None, _) => {
+            task.expect(count);
+            Ok(neighbors::search(points, queries, k, algorithm, task)?.indices)
+        }
+    }
+}
+
+/// Runs `work` on its own pool of `n_jobs` threads without the GIL.
+///
+/// The calling thread waits, wakes every [`HEARTBEAT`] to let Python handle signals and to call
+/// `progress(done, total)`, and cancels the work if either raises. All threads have ended when this
+/// returns, so nothing is left behind for a later `os.fork()`.
+fn run<T: Send>(
+    py: Python<'_>,
+    n_jobs: usize,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&Task) -> Result<T> + Send,
+) -> PyResult<T> {
+    let task = Task::new();
+    let outcome = py.detach(|| {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(n_jobs)
+            .thread_name(|index| format!("shopca-{index}"))
+            .build()
+            .map_err(|error| {
+                PyRuntimeError::new_err(format!(
+                    "could not start {n_jobs} threads: {error}. Use a smaller n_jobs."
+                ))
+            })?;
+        thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel();
+            let task = &task;
+            scope.spawn(move || {
+                let outcome = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(task))));
+                // The receiver outlives this scope.
+                let _ = sender.send(outcome);
+            });
+            loop {
+                let outcome = receiver.recv_timeout(HEARTBEAT);
+                let finished = outcome.is_ok();
+                if (!finished || progress.is_some())
+                    && let Err(raised) = Python::attach(|py| heartbeat(py, task, progress.as_ref()))
+                {
+                    task.cancel();
+                    return Err(raised);
+                }
+                match outcome {
+                    Ok(Ok(outcome)) => return outcome.map_err(to_exception),
+                    Ok(Err(panic)) => return Err(panic_to_exception(panic.as_ref())),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(PyRuntimeError::new_err(
+                            "the computation ended without an answer.",
+                        ));
+                    }
+                }
+            }
+        })
+    })?;
+    Ok(outcome)
+}
+
+fn heartbeat(py: Python<'_>, task: &Task, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(progress) = progress {
+        progress.call1(py, task.progress())?;
+    }
+    Ok(())
+}
+
+fn to_exception(error: Error) -> PyErr {
+    match error {
+        Error::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
+        Error::NoFrame { .. } | Error::Cancelled => PyRuntimeError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+fn panic_to_exception(panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    PyRuntimeError::new_err(format!("internal error in shopca_rs, please report it: {text}"))
+}
+
+fn parse_algorithm(name: &str) -> PyResult<Algorithm> {
+    match name {
+        "auto" => Ok(Algorithm::Auto),
+        "kd_tree" => Ok(Algorithm::KdTree),
+        "brute" => Ok(Algorithm::Brute),
+        _ => Err(PyValueError::new_err(format!(
+            "algorithm must be \"auto\", \"kd_tree\" or \"brute\", got {name:?}."
+        ))),
+    }
+}
+
+fn parse_degenerate(name: &str) -> PyResult<Degenerate> {
+    match name {
+        "average" => Ok(Degenerate::Average),
+        "lapack" => Ok(Degenerate::Lapack),
+        _ => Err(PyValueError::new_err(format!(
+            "degenerate must be \"average\" or \"lapack\", got {name:?}."
+        ))),
+    }
+}
