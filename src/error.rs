@@ -133,12 +133,10 @@ pub enum Error {
         most: usize,
     },
 
-    /// LAPACK gave up on a symmetric eigenproblem.
-    #[error("LAPACK found no eigen frame for the neighbourhood of row {row}: {reason}.")]
+    /// An eigensolver gave up on the covariance of a neighbourhood.
+    #[error("a neighbourhood has no eigen frame: {reason}. Please report the data that did this.")]
     NoFrame {
-        /// The row whose neighbourhood it was.
-        row: usize,
-        /// What LAPACK said.
+        /// What the solver said.
         reason: String,
     },
 
@@ -158,3 +156,10 @@ pub enum Error {
 
 /// Shorthand for this crate's results.
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// QL without an end, which no finite matrix has shown yet.
+    pub(crate) fn no_convergence() -> Self {
+        Error::NoFrame { reason: "QL did not converge".to_owned() }
+    }
+}

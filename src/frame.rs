@@ -15,7 +15,7 @@ use crate::matrix::{matrix, matrix_mut};
 /// Eigenvalues closer than this, relative to the largest, count as equal, and as zero if that close to it.
 ///
 /// LAPACK's own error is near 1e-15. Eigenvectors across a gap this small carry fewer than four digits.
-const SAME_EIGENVALUE: f64 = 1e-12;
+pub(crate) const SAME_EIGENVALUE: f64 = 1e-12;
 
 /// What to do where the eigenvectors are not determined by the data: inside an eigenspace of two or
 /// more dimensions, of which the null space is the usual one.

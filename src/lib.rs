@@ -47,6 +47,7 @@
 
 mod error;
 pub mod frame;
+mod lanes;
 pub mod local;
 mod matrix;
 pub mod mean;
@@ -54,7 +55,9 @@ pub mod neighbors;
 mod points;
 #[cfg(feature = "python")]
 mod python;
+mod scatter;
 pub mod shape;
+mod simd;
 mod task;
 
 pub use error::{Error, Result};

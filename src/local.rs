@@ -70,7 +70,7 @@ where
             framer
                 .frame(neighborhood)
                 .and_then(|frame| write(shaper, frame, out))
-                .map_err(|reason| Error::NoFrame { row, reason })?;
+                .map_err(|reason| Error::NoFrame { reason })?;
             task.advance(1)
         },
     )

@@ -3,9 +3,7 @@
 //! The points are cut into blocks whose size does not depend on the number of threads. Each block
 //! sums its shape operators as one wide product, Σ Yᵢᵀ Wᵢ = [Y₁; Y₂; …]ᵀ [W₁; W₂; …], and the blocks' sums are added
 //! in order. So the bits are the same for any number of threads, and no more sums exist at a time
-//! than threads can work on.
-
-use std::ops::Range;
+//! than threads can work on. With many columns the scatter form is cheaper and takes over.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2};
@@ -13,9 +11,12 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::frame::{Degenerate, Framer};
+use crate::lanes::{self, Batch};
 use crate::matrix::{matrix, try_zeros};
 use crate::points::Points;
+use crate::scatter;
 use crate::shape::Shaper;
+use crate::simd::LANES;
 use crate::task::Task;
 
 /// Points whose operators are summed by one worker before the ordered merge.
@@ -78,20 +79,21 @@ pub fn shape_sum(
     degenerate: Degenerate,
     task: &Task,
 ) -> Result<ShapeSum> {
-    let (count, dim) = (neighbors.nrows(), points.dim());
+    let (k, dim) = (neighbors.ncols(), points.dim());
+    let neighbors = neighbors.as_standard_layout();
+    let lists: Vec<&[u32]> = neighbors.as_slice().expect("row-major").chunks_exact(k).collect();
+    if degenerate == Degenerate::Average && scatter::suits(k, dim) {
+        return scatter::shape_sum(points, &lists, k, task);
+    }
     let threads = rayon::current_num_threads();
     let in_flight = if dim * dim <= SMALL_SUM { threads * BLOCKS_PER_THREAD } else { threads };
-    let blocks: Vec<Range<usize>> = (0..count)
-        .step_by(POINTS_PER_BLOCK)
-        .map(|start| start..(start + POINTS_PER_BLOCK).min(count))
-        .collect();
     let mut total = ShapeSum::empty(dim)?;
-    for wave in blocks.chunks(in_flight) {
+    for wave in lists.chunks(in_flight * POINTS_PER_BLOCK) {
         let sums: Vec<ShapeSum> = wave
-            .par_iter()
+            .par_chunks(POINTS_PER_BLOCK)
             .map_init(
-                || Summer::new(neighbors.ncols(), dim, degenerate),
-                |summer, block| summer.sum(points, neighbors, block.clone(), task),
+                || Summer::new(k, dim, degenerate),
+                |summer, block| summer.sum(points, block, task),
             )
             .collect::<Result<_>>()?;
         sums.iter().for_each(|sum| total.merge(sum));
@@ -101,44 +103,67 @@ pub fn shape_sum(
 
 /// One worker: its frames, its operators and the two tall matrices it multiplies.
 struct Summer {
-    framer: Framer,
-    shaper: Shaper,
+    solver: Solver,
     left: Vec<f64>,
     right: Vec<f64>,
 }
 
+/// Eight small neighbourhoods at a time, or one of any kind.
+enum Solver {
+    Eight(Box<dyn Batch>),
+    One(Box<(Framer, Shaper)>),
+}
+
 impl Summer {
     fn new(k: usize, dim: usize, degenerate: Degenerate) -> Self {
-        Self {
-            framer: Framer::new(k, dim, degenerate),
-            shaper: Shaper::new(),
-            left: Vec::new(),
-            right: Vec::new(),
-        }
+        let eight = match degenerate {
+            Degenerate::Average => lanes::batch(k, dim),
+            Degenerate::Lapack => None,
+        };
+        let solver = match eight {
+            Some(eight) => Solver::Eight(eight),
+            None => Solver::One(Box::new((Framer::new(k, dim, degenerate), Shaper::new()))),
+        };
+        Self { solver, left: Vec::new(), right: Vec::new() }
     }
 
-    fn sum(
-        &mut self,
-        points: &Points,
-        neighbors: ArrayView2<u32>,
-        block: Range<usize>,
-        task: &Task,
-    ) -> Result<ShapeSum> {
+    fn sum(&mut self, points: &Points, block: &[&[u32]], task: &Task) -> Result<ShapeSum> {
         let dim = points.dim();
         let mut total = ShapeSum { count: block.len(), ..ShapeSum::empty(dim)? };
-        for row in block {
-            let neighborhood = neighbors.row(row).into_iter().map(|&j| points.row(j as usize));
-            let frame =
-                self.framer.frame(neighborhood).map_err(|reason| Error::NoFrame { row, reason })?;
-            self.right.extend_from_slice(&frame.directions);
-            self.shaper.push_left(frame, &mut self.left);
+        for lists in block.chunks(LANES) {
+            self.push(points, lists)?;
             if self.right.len() >= ROWS_PER_PRODUCT * dim {
                 self.flush(dim, &mut total.sum);
             }
-            task.advance(1)?;
+            task.advance(lists.len())?;
         }
         self.flush(dim, &mut total.sum);
         Ok(total)
+    }
+
+    /// Appends the factors of up to eight operators.
+    fn push(&mut self, points: &Points, lists: &[&[u32]]) -> Result<()> {
+        match &mut self.solver {
+            Solver::Eight(eight) => {
+                if !eight.solve(points, lists) {
+                    return Err(Error::no_convergence());
+                }
+                for lane in 0..lists.len() {
+                    eight.push_factors(lane, &mut self.left, &mut self.right);
+                }
+            }
+            Solver::One(one) => {
+                let (framer, shaper) = one.as_mut();
+                for list in lists {
+                    let frame = framer
+                        .frame(list.iter().map(|&j| points.row(j as usize)))
+                        .map_err(|reason| Error::NoFrame { reason })?;
+                    self.right.extend_from_slice(&frame.directions);
+                    shaper.push_left(frame, &mut self.left);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// sum += leftᵀ right.

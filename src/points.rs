@@ -77,6 +77,18 @@ impl<'a> Points<'a> {
         &self.values
     }
 
+    /// The mean of every column, summed in the order of the rows.
+    pub(crate) fn column_means(&self) -> Vec<f64> {
+        let share = 1.0 / self.len() as f64;
+        let mut means = vec![0.0; self.dim];
+        for row in self.values.chunks_exact(self.dim) {
+            for (mean, value) in means.iter_mut().zip(row) {
+                *mean += value * share;
+            }
+        }
+        means
+    }
+
     fn check_values(&self) -> Result<()> {
         let (dim, values) = (self.dim, self.as_slice());
         if let Some(position) =

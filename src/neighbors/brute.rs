@@ -15,6 +15,7 @@
 
 use crate::error::Result;
 use crate::points::Points;
+use crate::simd::Level;
 use crate::task::Task;
 
 use super::{
@@ -59,12 +60,7 @@ struct Query {
 impl Filter {
     fn new(points: &Points) -> Self {
         let dim = points.dim();
-        let mut centre = vec![0.0; dim];
-        for row in points.as_slice().chunks_exact(dim) {
-            for (sum, value) in centre.iter_mut().zip(row) {
-                *sum += value / points.len() as f64;
-            }
-        }
+        let centre = points.column_means();
         let largest = points
             .as_slice()
             .chunks_exact(dim)
@@ -133,7 +129,7 @@ impl<'a> Brute<'a> {
         indices: &mut [u32],
         squared: &mut [f64],
     ) -> Result<()> {
-        let kernel = Kernel::detect();
+        let level = Level::detect();
         let mut block: Vec<Line> = queries
             .map(|(row, own)| {
                 let mut query = Query::default();
@@ -145,10 +141,10 @@ impl<'a> Brute<'a> {
         let panels_per_sweep = (BYTES_PER_SWEEP / (panel_len * size_of::<f32>())).max(1);
         for (sweep, panels) in self.panels.chunks(panels_per_sweep * panel_len).enumerate() {
             task.check()?;
-            for lines in block.chunks_mut(kernel.rows()) {
+            for lines in block.chunks_mut(rows_per_tile(level)) {
                 for (number, panel) in panels.chunks_exact(panel_len).enumerate() {
                     let first = (sweep * panels_per_sweep + number) * LANES;
-                    self.offer_panel(kernel, lines, panel, first);
+                    self.offer_panel(level, lines, panel, first);
                 }
             }
         }
@@ -164,11 +160,11 @@ impl<'a> Brute<'a> {
 
     /// Offers the rows first … first + LANES − 1 to each query in `lines`.
     #[inline]
-    fn offer_panel(&self, kernel: Kernel, lines: &mut [Line], panel: &[f32], first: usize) {
+    fn offer_panel(&self, level: Level, lines: &mut [Line], panel: &[f32], first: usize) {
         let norms: &[f32; LANES] =
             self.norms[first..first + LANES].try_into().expect("norms are padded to whole panels");
         let mut passed = [0_u16; MOST_ROWS];
-        kernel.filter(lines, panel, norms, &mut passed);
+        filter_panel(level, lines, panel, norms, &mut passed);
         for (line, &passed) in lines.iter_mut().zip(&passed) {
             let mut lanes = passed;
             while lanes != 0 {
@@ -212,59 +208,34 @@ struct Line<'q> {
 /// Queries the widest kernel takes at once.
 const MOST_ROWS: usize = 12;
 
-/// The instruction sets the kernel is compiled for, chosen at run time.
-#[derive(Debug, Clone, Copy)]
-enum Kernel {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    Baseline,
+/// Queries taken at once: as many as keep their accumulators in registers.
+fn rows_per_tile(level: Level) -> usize {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => MOST_ROWS,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => 6,
+        Level::Baseline => 3,
+    }
 }
 
-impl Kernel {
-    fn detect() -> Self {
+/// Sets bit l of `passed[q]` where lane l of the panel may be a neighbour of query q.
+#[inline]
+fn filter_panel(
+    level: Level,
+    lines: &[Line],
+    panel: &[f32],
+    norms: &[f32; LANES],
+    passed: &mut [u16; MOST_ROWS],
+) {
+    match level {
+        // SAFETY: `Level::detect` has found the features.
         #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512f") {
-                return Kernel::Avx512;
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                return Kernel::Avx2;
-            }
-        }
-        Kernel::Baseline
-    }
-
-    /// Queries taken at once: as many as keep their accumulators in registers.
-    fn rows(self) -> usize {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512 => MOST_ROWS,
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => 6,
-            Kernel::Baseline => 3,
-        }
-    }
-
-    /// Sets bit l of `passed[q]` where lane l of the panel may be a neighbour of query q.
-    #[inline]
-    fn filter(
-        self,
-        lines: &[Line],
-        panel: &[f32],
-        norms: &[f32; LANES],
-        passed: &mut [u16; MOST_ROWS],
-    ) {
-        match self {
-            // SAFETY: the variant is only made by `detect` after finding the features.
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512 => unsafe { filter_avx512(lines, panel, norms, passed) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => unsafe { filter_avx2(lines, panel, norms, passed) },
-            Kernel::Baseline => filter_tile::<3, false>(lines, panel, norms, passed),
-        }
+        Level::Avx512 => unsafe { filter_avx512(lines, panel, norms, passed) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { filter_avx2(lines, panel, norms, passed) },
+        Level::Baseline => filter_tile::<3, false>(lines, panel, norms, passed),
     }
 }
 
