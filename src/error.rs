@@ -7,8 +7,10 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum Error {
     /// No rows or no columns.
-    #[error("X must have at least one row and one column, got shape ({rows}, {columns}).")]
+    #[error("{what} must have at least one row and one column, got shape ({rows}, {columns}).")]
     Empty {
+        /// Which argument.
+        what: &'static str,
         /// Rows given.
         rows: usize,
         /// Columns given.
@@ -17,10 +19,12 @@ pub enum Error {
 
     /// A NaN or an infinity.
     #[error(
-        "X must hold finite numbers only, got {value} at row {row}, column {column}. \
+        "{what} must hold finite numbers only, got {value} at row {row}, column {column}. \
          Drop or fill such rows first."
     )]
     NotFinite {
+        /// Which argument.
+        what: &'static str,
         /// The offending entry.
         value: f64,
         /// Its row.
@@ -31,10 +35,12 @@ pub enum Error {
 
     /// Squared distances do not fit a double.
     #[error(
-        "X spans {span:e}, whose square overflows double precision. \
+        "{what} spans {span:e}, whose square overflows double precision. \
          Rescale the columns (for example divide by their standard deviation)."
     )]
     TooLarge {
+        /// Which argument.
+        what: &'static str,
         /// The largest column range.
         span: f64,
     },

@@ -131,7 +131,7 @@ impl Summer {
         let dim = points.dim();
         let mut total = ShapeSum { count: block.len(), ..ShapeSum::empty(dim)? };
         for lists in block.chunks(LANES) {
-            self.push(points, lists)?;
+            self.push(points, lists, task)?;
             if self.right.len() >= ROWS_PER_PRODUCT * dim {
                 self.flush(dim, &mut total.sum);
             }
@@ -142,7 +142,7 @@ impl Summer {
     }
 
     /// Appends the factors of up to eight operators.
-    fn push(&mut self, points: &Points, lists: &[&[u32]]) -> Result<()> {
+    fn push(&mut self, points: &Points, lists: &[&[u32]], task: &Task) -> Result<()> {
         match &mut self.solver {
             Solver::Eight(eight) => {
                 if !eight.solve(points, lists) {
@@ -155,6 +155,7 @@ impl Summer {
             Solver::One(one) => {
                 let (framer, shaper) = one.as_mut();
                 for list in lists {
+                    task.check()?;
                     let frame = framer
                         .frame(list.iter().map(|&j| points.row(j as usize)))
                         .map_err(|reason| Error::NoFrame { reason })?;

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 const LARGEST_SQUARE: f64 = 1e300;
 const SMALLEST_SQUARE: f64 = 1e-290;
 
-/// Rows checked between two looks at the other threads' findings.
-const ROWS_PER_CHECK: usize = 4096;
+/// Entries checked by one thread at a time.
+const VALUES_PER_CHECK: usize = 1 << 16;
 
 /// A checked data matrix: rows are points.
 ///
@@ -29,14 +29,43 @@ pub struct Points<'a> {
     /// Row after row.
     values: Cow<'a, [f64]>,
     dim: usize,
+    /// The smallest and the largest entry of every column.
+    bounds: Vec<(f64, f64)>,
 }
 
 impl<'a> Points<'a> {
     /// Checks `table`; copies it only if it is not in row-major order.
     pub fn new(table: ArrayView2<'a, f64>) -> Result<Self> {
+        let points = Self::finite("X", table)?;
+        let (span, square) = span(points.bounds.iter().copied());
+        if square > LARGEST_SQUARE {
+            return Err(Error::TooLarge { what: "X", span });
+        }
+        if span > 0.0 && square < SMALLEST_SQUARE {
+            return Err(Error::TooSmall { span });
+        }
+        Ok(points)
+    }
+
+    /// Checks other points whose distances to these are wanted.
+    pub fn queries<'q>(&self, table: ArrayView2<'q, f64>) -> Result<Points<'q>> {
+        let queries = Points::finite("queries", table)?;
+        let (expected, given) = (self.dim, queries.dim);
+        if expected != given {
+            return Err(Error::QueryColumns { expected, given });
+        }
+        let joint = self.bounds.iter().zip(&queries.bounds).map(|(own, other)| wider(*own, *other));
+        let (span, square) = span(joint);
+        if square > LARGEST_SQUARE {
+            return Err(Error::TooLarge { what: "X together with queries", span });
+        }
+        Ok(queries)
+    }
+
+    fn finite(what: &'static str, table: ArrayView2<'a, f64>) -> Result<Self> {
         let (rows, columns) = table.dim();
         if rows == 0 || columns == 0 {
-            return Err(Error::Empty { rows, columns });
+            return Err(Error::Empty { what, rows, columns });
         }
         if rows >= u32::MAX as usize {
             return Err(Error::TooManyRows { rows });
@@ -45,9 +74,16 @@ impl<'a> Points<'a> {
             Some(values) => Cow::Borrowed(values),
             None => Cow::Owned(table.iter().copied().collect()),
         };
-        let points = Self { values, dim: columns };
-        points.check_values()?;
-        Ok(points)
+        if let Some(position) = first_not_finite(&values) {
+            return Err(Error::NotFinite {
+                what,
+                value: values[position],
+                row: position / columns,
+                column: position % columns,
+            });
+        }
+        let bounds = column_bounds(&values, columns);
+        Ok(Self { values, dim: columns, bounds })
     }
 
     /// The number of points.
@@ -88,55 +124,42 @@ impl<'a> Points<'a> {
         }
         means
     }
+}
 
-    fn check_values(&self) -> Result<()> {
-        let (dim, values) = (self.dim, self.as_slice());
-        if let Some(position) =
-            values.par_chunks(ROWS_PER_CHECK * dim).enumerate().find_map_first(|(chunk, part)| {
-                let inside = part.iter().position(|value| !value.is_finite())?;
-                Some(chunk * ROWS_PER_CHECK * dim + inside)
-            })
-        {
-            return Err(Error::NotFinite {
-                value: values[position],
-                row: position / dim,
-                column: position % dim,
-            });
-        }
-        let ranges = self.column_ranges();
-        let span = ranges.iter().copied().fold(0.0, f64::max);
-        let square: f64 = ranges.iter().map(|range| range * range).sum();
-        if square.is_nan() || square > LARGEST_SQUARE {
-            return Err(Error::TooLarge { span });
-        }
-        if span > 0.0 && square < SMALLEST_SQUARE {
-            return Err(Error::TooSmall { span });
-        }
-        Ok(())
-    }
+fn first_not_finite(values: &[f64]) -> Option<usize> {
+    values.par_chunks(VALUES_PER_CHECK).enumerate().find_map_first(|(chunk, part)| {
+        let inside = part.iter().position(|value| !value.is_finite())?;
+        Some(chunk * VALUES_PER_CHECK + inside)
+    })
+}
 
-    /// max − min of every column.
-    fn column_ranges(&self) -> Vec<f64> {
-        let dim = self.dim;
-        let bounds = self
-            .as_slice()
-            .par_chunks(ROWS_PER_CHECK * dim)
-            .map(|part| {
-                let mut bounds = vec![(f64::INFINITY, f64::NEG_INFINITY); dim];
-                for row in part.chunks_exact(dim) {
-                    for (bound, &value) in bounds.iter_mut().zip(row) {
-                        *bound = (bound.0.min(value), bound.1.max(value));
-                    }
+fn column_bounds(values: &[f64], dim: usize) -> Vec<(f64, f64)> {
+    let none = || vec![(f64::INFINITY, f64::NEG_INFINITY); dim];
+    values
+        .par_chunks(VALUES_PER_CHECK.div_ceil(dim) * dim)
+        .map(|part| {
+            let mut bounds = none();
+            for row in part.chunks_exact(dim) {
+                for (bound, &value) in bounds.iter_mut().zip(row) {
+                    *bound = wider(*bound, (value, value));
                 }
-                bounds
-            })
-            .reduce_with(|mut left, right| {
-                for (bound, other) in left.iter_mut().zip(right) {
-                    *bound = (bound.0.min(other.0), bound.1.max(other.1));
-                }
-                left
-            })
-            .unwrap_or_default();
-        bounds.into_iter().map(|(low, high)| high - low).collect()
-    }
+            }
+            bounds
+        })
+        .reduce(none, |left, right| {
+            left.into_iter().zip(right).map(|(left, right)| wider(left, right)).collect()
+        })
+}
+
+/// The smallest range that holds both.
+fn wider(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+/// The largest range, and the sum of the squared ranges.
+fn span(bounds: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
+    bounds.fold((0.0, 0.0), |(span, square), (low, high)| {
+        let range = high - low;
+        (range.max(span), square + range * range)
+    })
 }

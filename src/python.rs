@@ -17,6 +17,7 @@ use rayon::ThreadPoolBuilder;
 
 use crate::error::{Error, Result};
 use crate::frame::Degenerate;
+use crate::matrix::try_zeros;
 use crate::neighbors::{self, Algorithm, Queries};
 use crate::points::Points;
 use crate::task::Task;
@@ -24,6 +25,9 @@ use crate::{local, mean};
 
 /// How often a running computation looks for Ctrl-C and reports progress.
 const HEARTBEAT: Duration = Duration::from_millis(50);
+
+/// More threads than any machine has use for; a larger n_jobs means this many.
+const MOST_THREADS: usize = 1024;
 
 /// The native half of shopca_rs; its Python half checks arguments and documents the functions.
 #[pymodule]
@@ -49,13 +53,18 @@ fn k_neighbors<'py>(
     let (x, queries) = (x.as_array(), queries.as_ref().map(|queries| queries.as_array()));
     let (indices, distances) = run(py, n_jobs, progress, |task| {
         let points = Points::new(x)?;
-        let queries = queries.map(Points::new).transpose()?;
+        let queries = queries.map(|queries| points.queries(queries)).transpose()?;
         let wanted = queries.as_ref().map_or(Queries::All, Queries::Points);
         task.expect(wanted.count(&points));
         let found = neighbors::search(&points, wanted, k, algorithm, task)?;
         let mut distances = found.squared_distances;
         distances.mapv_inplace(f64::sqrt);
-        Ok((found.indices.mapv(i64::from), distances))
+        let mut indices = try_zeros(found.indices.len())?;
+        for (out, &index) in indices.iter_mut().zip(&found.indices) {
+            *out = i64::from(index);
+        }
+        let shape = found.indices.raw_dim();
+        Ok((Array2::from_shape_vec(shape, indices).expect("as many as found"), distances))
     })?;
     Ok((indices.into_pyarray(py), distances.into_pyarray(py)))
 }
@@ -167,7 +176,7 @@ fn neighborhoods(
 /// Runs `work` on its own pool of `n_jobs` threads without the GIL.
 ///
 /// The calling thread waits, wakes every [`HEARTBEAT`] to let Python handle signals and to call
-/// `progress(done, total)`, and cancels the work if either raises. All threads have ended when this
+/// `progress(done, total)`, and cancels the work if either raises. All its threads have ended when this
 /// returns, so nothing is left behind for a later `os.fork()`.
 fn run<T: Send>(
     py: Python<'_>,
@@ -176,35 +185,25 @@ fn run<T: Send>(
     work: impl FnOnce(&Task) -> Result<T> + Send,
 ) -> PyResult<T> {
     let task = Task::new();
-    let outcome = py.detach(|| {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(n_jobs)
-            .thread_name(|index| format!("shopca-{index}"))
-            .build()
-            .map_err(|error| {
-                PyRuntimeError::new_err(format!(
-                    "could not start {n_jobs} threads: {error}. Use a smaller n_jobs."
-                ))
-            })?;
+    py.detach(|| {
         thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel();
             let task = &task;
             scope.spawn(move || {
-                let outcome = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(task))));
+                let outcome = catch_unwind(AssertUnwindSafe(|| install(n_jobs, || work(task))));
                 // The receiver outlives this scope.
                 let _ = sender.send(outcome);
             });
             loop {
                 let outcome = receiver.recv_timeout(HEARTBEAT);
-                let finished = outcome.is_ok();
-                if (!finished || progress.is_some())
+                if (outcome.is_err() || progress.is_some())
                     && let Err(raised) = Python::attach(|py| heartbeat(py, task, progress.as_ref()))
                 {
                     task.cancel();
                     return Err(raised);
                 }
                 match outcome {
-                    Ok(Ok(outcome)) => return outcome.map_err(to_exception),
+                    Ok(Ok(outcome)) => return outcome?.map_err(to_exception),
                     Ok(Err(panic)) => return Err(panic_to_exception(panic.as_ref())),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => {
@@ -215,8 +214,20 @@ fn run<T: Send>(
                 }
             }
         })
-    })?;
-    Ok(outcome)
+    })
+}
+
+/// Calls `work` on a pool of its own, all of whose threads have ended when this returns.
+fn install<T: Send>(n_jobs: usize, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    ThreadPoolBuilder::new()
+        .num_threads(n_jobs.min(MOST_THREADS))
+        .thread_name(|index| format!("shopca-{index}"))
+        .build_scoped(|thread| thread.run(), |pool| pool.install(work))
+        .map_err(|error| {
+            PyRuntimeError::new_err(format!(
+                "could not start {n_jobs} threads: {error}. Use a smaller n_jobs."
+            ))
+        })
 }
 
 fn heartbeat(py: Python<'_>, task: &Task, progress: Option<&Py<PyAny>>) -> PyResult<()> {

@@ -35,9 +35,14 @@ def grid(side=5, d=3):
     return np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
 
 
+def levels(n=150, d=4, seed=1):
+    """Few levels in each column: duplicates and exact ties."""
+    return _rng(seed).integers(0, 3, size=(n, d)).astype(float)
+
+
 def categorical(n=150, d=4, seed=1):
-    """Few levels in each column, standardised: duplicates, ties and rounding together."""
-    X = _rng(seed).integers(0, 3, size=(n, d)).astype(float)
+    """The levels standardised: duplicates, ties and rounding together."""
+    X = levels(n, d, seed)
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
@@ -90,6 +95,7 @@ ALL = {
         two_copies,
         many_copies,
         grid,
+        levels,
         categorical,
         constant_columns,
         collinear,
@@ -100,3 +106,9 @@ ALL = {
         negative_zeros,
     )
 }
+
+
+def neighbor_counts(X):
+    """Numbers of neighbours on both sides of the number of columns, each valid for X."""
+    n, d = X.shape
+    return sorted({k for k in (2, 3, d, d + 1, 2 * d + 2, n // 3) if 2 <= k <= n - 1})

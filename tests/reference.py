@@ -1,7 +1,7 @@
 """The oracle: the paper's two algorithms in plain NumPy, and the closed form where they are ill-posed.
 
 Nothing here is shared with the package. `algorithm_1` follows the paper to the letter; `algorithm_2` is its
-batched twin; `averaged_operator` is SPEC's average over all bases of each eigenspace, written with projectors.
+batched twin; `averaged_operator` is SPEC's average over all bases of each eigenspace, made of projectors.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 
+def nearest(X, query, k, own=None):
+    """Row numbers of the k rows nearest to the query by (squared distance, index), row `own` left out."""
+    squared = ((X - query) ** 2).sum(axis=1)
+    order = np.lexsort((np.arange(len(X)), squared))
+    return order[order != own][:k]
+
+
 def neighbors(X, k):
     """Row numbers of the k nearest other rows by (squared distance, index)."""
-    n = len(X)
-    found = np.empty((n, k), dtype=np.int64)
-    for i in range(n):
-        squared = ((X - X[i]) ** 2).sum(axis=1)
-        order = np.lexsort((np.arange(n), squared))
-        found[i] = order[order != i][:k]
-    return found
+    return np.array([nearest(X, query, k, own) for own, query in enumerate(X)])
 
 
 def frame(C):

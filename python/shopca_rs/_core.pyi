@@ -5,6 +5,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["k_neighbors", "local_shape_operators", "mean_shape_operator", "principal_curvatures"]
+
 _Progress = Callable[[int, int], object]
 _Degenerate = Literal["average", "lapack"]
 _Algorithm = Literal["auto", "kd_tree", "brute"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,18 +22,28 @@ def as_points(X: ArrayLike, name: str = "X") -> NDArray[np.float64]:
             f"{name} must be a dense table, got a sparse one. Use {name}.toarray() if it fits in memory."
         )
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError(f"{name} must hold finite numbers only, got masked entries. Fill them with .filled().")
+        raise ValueError(
+            f"{name} must hold finite numbers only, got masked entries. Fill them with .filled()."
+        )
     try:
         table = np.asarray(X)
     except ValueError as error:
-        raise ValueError(f"{name} must be a table with rows of one length: {error}.") from None
+        raise ValueError(f"{name} must be a table with rows of one length: {error}") from None
     if table.dtype.kind == "O":
         table = _objects_as_numbers(table, name)
     if table.dtype.kind not in "fiub":
-        raise TypeError(f"{name} must hold real numbers, got dtype {table.dtype}. Encode or drop such columns first.")
+        raise TypeError(
+            f"{name} must hold real numbers, got dtype {table.dtype}. Encode or drop such columns first."
+        )
     if table.ndim != 2:
-        hint = f" Use {name}.reshape(-1, 1) for one column, reshape(1, -1) for one row." if table.ndim == 1 else ""
-        raise ValueError(f"{name} must be 2-D with points as rows, got {table.ndim}-D of shape {table.shape}.{hint}")
+        hint = (
+            f" Use {name}.reshape(-1, 1) for one column, reshape(1, -1) for one row."
+            if table.ndim == 1
+            else ""
+        )
+        raise ValueError(
+            f"{name} must be 2-D with points as rows, got {table.ndim}-D of shape {table.shape}.{hint}"
+        )
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(table, dtype=np.float64)
 
@@ -50,11 +61,16 @@ def _objects_as_numbers(table: NDArray[Any], name: str) -> NDArray[Any]:
 
 def as_indices(indices: ArrayLike, name: str, ndim: int, what: str) -> NDArray[np.int64]:
     """Return an integer array of the given number of axes as int64; `what` says which one was expected."""
-    array = np.asarray(indices)
+    try:
+        array = np.asarray(indices)
+    except ValueError as error:
+        raise ValueError(f"{name} must be {what}: {error}") from None
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must hold integers, got dtype {array.dtype}. Use .astype(int) if they are whole.")
+        raise TypeError(
+            f"{name} must hold integers, got dtype {array.dtype}. Use .astype(int) if they are whole."
+        )
     if array.ndim != ndim:
         raise ValueError(f"{name} must be {what}, got {array.ndim}-D of shape {array.shape}.")
     if array.dtype == np.uint64:
@@ -73,6 +89,8 @@ def as_count(value: Any, name: str, low: int) -> int:
         raise TypeError(f"{name} must be an integer, got {value!r} ({type(value).__name__}).") from None
     if count < low:
         raise ValueError(f"{name} must be at least {low}, got {count}.")
+    if count > sys.maxsize:
+        raise ValueError(f"{name} must be at most {sys.maxsize}, the largest number of rows, got {count}.")
     return count
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,8 @@ from .arguments import Progress, as_choice, as_count, as_indices, as_points, as_
 
 Algorithm = Literal["auto", "kd_tree", "brute"]
 Degenerate = Literal["average", "lapack"]
+
+Result = TypeVar("Result")
 
 ALGORITHMS = ("auto", "kd_tree", "brute")
 DEGENERATE = ("average", "lapack")
@@ -240,11 +242,15 @@ def _arguments(
         "k": as_count(k, "k", 2),
         "degenerate": as_choice(degenerate, "degenerate", DEGENERATE),
         "algorithm": as_choice(algorithm, "algorithm", ALGORITHMS),
-        "neighbors": None if neighbors is None else as_indices(neighbors, "neighbors", 2, "2-D of shape (n, k)"),
+        "neighbors": None
+        if neighbors is None
+        else as_indices(neighbors, "neighbors", 2, "2-D of shape (n, k)"),
         "n_jobs": as_threads(n_jobs),
     }
 
 
-def _run(function: Callable[..., Any], arguments: dict[str, Any], progress: Progress, description: str) -> Any:
+def _run(
+    function: Callable[..., Result], arguments: dict[str, Any], progress: Progress, description: str
+) -> Result:
     with as_progress(progress, description) as report:
         return function(**arguments, progress=report)

@@ -30,6 +30,9 @@ const LANES: usize = 16;
 const QUERIES_PER_BLOCK: usize = 192;
 const BYTES_PER_SWEEP: usize = 256 * 1024;
 
+/// Squared norms of queries up to this one leave room for every sum in single precision.
+const LARGEST_NORM: f64 = 1e30;
+
 /// All rows in the layout the kernel reads, beside the rows themselves.
 #[derive(Debug)]
 pub struct Brute<'a> {
@@ -86,7 +89,13 @@ impl Filter {
     fn query(&self, row: &[f64], query: &mut Query) {
         query.lowered_norm = self.lowered(self.round(row));
         query.row.clear();
-        query.row.extend(self.round(row).map(|value| -2.0 * value));
+        if query.lowered_norm < LARGEST_NORM {
+            query.row.extend(self.round(row).map(|value| -2.0 * value));
+        } else {
+            // So far away that single precision overflows: every row is looked at.
+            query.lowered_norm = f64::NEG_INFINITY;
+            query.row.resize(row.len(), 0.0);
+        }
     }
 
     /// The largest accumulator a pair may have that could be at `worst` or nearer.

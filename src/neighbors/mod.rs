@@ -74,7 +74,7 @@ pub enum Queries<'a> {
     All,
     /// Those of some rows, the row itself left out.
     Rows(&'a [u32]),
-    /// Those of other points; a query equal to a row has that row as a neighbour.
+    /// Those of other points, checked by [`Points::queries`]; one equal to a row has that row as a neighbour.
     Points(&'a Points<'a>),
 }
 

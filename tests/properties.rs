@@ -1,0 +1,142 @@
+//! What must hold for any data: the laws of neighbours and of the mean shape operator.
+
+use ndarray::{Array2, Axis};
+use proptest::prelude::*;
+use shopca_rs::neighbors::{self, Queries, squared_distance};
+use shopca_rs::{Algorithm, Degenerate, Points, Task, local, mean};
+
+fn mean_of(x: &Array2<f64>, k: usize) -> Array2<f64> {
+    mean_with(x, k, Degenerate::Average)
+}
+
+fn mean_with(x: &Array2<f64>, k: usize, degenerate: Degenerate) -> Array2<f64> {
+    let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
+    let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &task).unwrap();
+    mean::mean_shape_operator(&points, found.indices.view(), degenerate, &task).unwrap()
+}
+
+fn relative_gap(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
+    let norm = |m: &Array2<f64>| m.iter().map(|v| v * v).sum::<f64>().sqrt();
+    norm(&(a - b)) / norm(b).max(f64::MIN_POSITIVE)
+}
+
+/// Continuous data: no ties, simple eigenvalues.
+fn clouds() -> impl Strategy<Value = (Array2<f64>, usize)> {
+    (8_usize..40, 1_usize..12).prop_flat_map(|(n, d)| {
+        let values = prop::collection::vec(-10.0..10.0_f64, n * d);
+        (values, 3..n.min(14))
+            .prop_map(move |(values, k)| (Array2::from_shape_vec((n, d), values).unwrap(), k))
+    })
+}
+
+/// Gridded data: ties, duplicates, repeated eigenvalues, and exact arithmetic.
+fn grids() -> impl Strategy<Value = (Array2<f64>, usize)> {
+    (6_usize..40, 1_usize..7).prop_flat_map(|(n, d)| {
+        let values = prop::collection::vec(-2..3_i32, n * d);
+        (values, 2..n.min(12)).prop_map(move |(values, k)| {
+            let values = values.into_iter().map(f64::from).collect();
+            (Array2::from_shape_vec((n, d), values).unwrap(), k)
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn neighbours_are_the_smallest_by_distance_and_index((x, k) in prop_oneof![clouds(), grids()]) {
+        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
+        let mut answers = Vec::new();
+        for algorithm in [Algorithm::Brute, Algorithm::KdTree] {
+            answers.push(neighbors::search(&points, Queries::All, k, algorithm, &task).unwrap());
+        }
+        prop_assert_eq!(&answers[0], &answers[1]);
+        for i in 0..points.len() {
+            let mut all: Vec<(f64, u32)> = (0..points.len())
+                .filter(|&j| j != i)
+                .map(|j| (squared_distance(points.row(i), points.row(j)), j as u32))
+                .collect();
+            all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let expected: Vec<u32> = all.iter().take(k).map(|pair| pair.1).collect();
+            prop_assert_eq!(answers[0].indices.row(i).to_vec(), expected);
+        }
+    }
+
+    #[test]
+    fn row_order_does_not_matter((x, k) in clouds(), seed in any::<u64>()) {
+        let mut order: Vec<usize> = (0..x.nrows()).collect();
+        order.sort_by_key(|&row| (row as u64 + 1).wrapping_mul(seed | 1).rotate_left(17));
+        let shuffled = x.select(Axis(0), &order);
+        prop_assert!(relative_gap(&mean_of(&shuffled, k), &mean_of(&x, k)) < 1e-12);
+    }
+
+    #[test]
+    fn a_point_reflection_changes_no_bit((x, k) in prop_oneof![clouds(), grids()]) {
+        prop_assert_eq!(mean_of(&(-&x), k), mean_of(&x, k));
+    }
+
+    #[test]
+    fn column_order_turns_the_operator_with_it((x, k) in clouds()) {
+        let order: Vec<usize> = (0..x.ncols()).rev().collect();
+        let expected = mean_of(&x, k).select(Axis(0), &order).select(Axis(1), &order);
+        prop_assert!(relative_gap(&mean_of(&x.select(Axis(1), &order), k), &expected) < 1e-9);
+    }
+
+    #[test]
+    fn doubling_the_data_quadruples_the_operator_exactly((x, k) in prop_oneof![clouds(), grids()]) {
+        prop_assert_eq!(mean_of(&(&x * 2.0), k), mean_of(&x, k) * 4.0);
+    }
+
+    #[test]
+    fn a_translation_by_whole_numbers_changes_no_bit_on_a_grid((x, k) in grids()) {
+        prop_assert_eq!(mean_of(&(&x + 1e6), k), mean_of(&x, k));
+    }
+
+    #[test]
+    fn curvatures_are_never_positive_and_sum_to_the_trace((x, k) in prop_oneof![clouds(), grids()]) {
+        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
+        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &task).unwrap();
+        for degenerate in [Degenerate::Average, Degenerate::Lapack] {
+            let principal =
+                local::principal_curvatures(&points, found.indices.view(), degenerate, &task).unwrap();
+            prop_assert!(principal.iter().all(|&value| value <= 0.0));
+            let mean = mean_with(&x, k, degenerate).diag().sum();
+            let trace = principal.sum() / x.nrows() as f64;
+            prop_assert!((mean - trace).abs() <= 1e-11 * trace.abs().max(1e-300));
+        }
+    }
+
+    #[test]
+    fn the_mean_is_the_mean_of_the_local_operators((x, k) in prop_oneof![clouds(), grids()]) {
+        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
+        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &task).unwrap();
+        let local =
+            local::shape_operators(&points, found.indices.view(), Degenerate::Average, &task).unwrap();
+        let expected = local.mean_axis(Axis(0)).unwrap();
+        prop_assert!(relative_gap(&mean_of(&x, k), &expected) < 1e-12 || expected.iter().all(|v| *v == 0.0));
+    }
+
+    #[test]
+    fn sums_over_parts_merge_to_the_sum_over_all((x, k) in clouds(), cut in 0.0..1.0_f64) {
+        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
+        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &task).unwrap();
+        let (head, tail) = found.indices.view().split_at(Axis(0), (cut * x.nrows() as f64) as usize);
+        let mut merged = mean::shape_sum(&points, head, Degenerate::Average, &task).unwrap();
+        merged.merge(&mean::shape_sum(&points, tail, Degenerate::Average, &task).unwrap());
+        prop_assert_eq!(merged.count, x.nrows());
+        prop_assert!(relative_gap(&merged.mean(), &mean_of(&x, k)) < 1e-12);
+    }
+}
+
+#[test]
+fn wide_data_gives_the_same_bits_on_any_pool() {
+    let x = Array2::from_shape_fn((700, 130), |(i, j)| ((i * 31 + j * 17) as f64 * 0.37).sin());
+    let with = |threads: usize, k: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| mean_of(&x, k))
+    };
+    for k in [9, 60] {
+        let one = with(1, k);
+        assert!([2, 3, 8].into_iter().all(|threads| with(threads, k) == one));
+    }
+}

@@ -1,0 +1,133 @@
+import sys
+
+import pytest
+
+linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads peaks from /proc")
+
+# Measures what a call adds to the resident memory at its peak, in bytes.
+MEASURE = """
+import os
+import numpy as np
+import shopca_rs
+
+THREADS = 2
+rng = np.random.default_rng(0)
+
+def status(field):
+    line = next(line for line in open("/proc/self/status") if line.startswith(field))
+    return int(line.split()[1]) * 1024
+
+def extra(function, *arguments, **options):
+    shopca_rs.mean_shape_operator(rng.normal(size=(600, 5)), 3, n_jobs=THREADS)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # forget the peak so far
+    before = status("VmRSS")
+    function(*arguments, n_jobs=THREADS, **options)
+    return status("VmHWM") - before
+"""
+FIXED = 24 * 2**20
+
+
+def bound(n, d, k, threads=2):
+    """The contract's O(n·k + n·d + threads·d²), with its constant: two doubles for each."""
+    return 2 * 8 * (n * k + n * d + threads * d * d) + FIXED
+
+
+def measured(run_python, code):
+    return int(run_python(MEASURE + code))
+
+
+@linux_only
+@pytest.mark.parametrize("function", ["mean_shape_operator", "curvatures"])
+def test_many_points_take_memory_for_their_neighbours_and_columns_only(function, run_python):
+    n, d, k = 200_000, 16, 10
+    code = f"""
+X = rng.normal(size=({n}, {d}))
+neighbors = rng.integers(0, {n}, size=({n}, {k}))
+print(extra(shopca_rs.{function}, X, {k}, neighbors=neighbors))
+"""
+    assert measured(run_python, code) < bound(n, d, k) < 8 * n * d * d
+
+
+@linux_only
+def test_many_columns_take_memory_for_a_few_square_matrices_only(run_python):
+    n, d, k = 5000, 400, 11
+    code = f"print(extra(shopca_rs.mean_shape_operator, rng.normal(size=({n}, {d})), {k}))"
+    assert measured(run_python, code) < bound(n, d, k) < 8 * n * d * d / 50
+
+
+@linux_only
+def test_a_tree_over_many_points_takes_memory_in_proportion(run_python):
+    n, d, k = 200_000, 3, 10
+    code = f'print(extra(shopca_rs.k_neighbors, rng.normal(size=({n}, {d})), {k}, algorithm="kd_tree"))'
+    assert measured(run_python, code) < bound(n, d, k)
+
+
+@linux_only
+def test_brute_force_over_many_points_takes_memory_in_proportion(run_python):
+    n, d, k = 200_000, 16, 10
+    # All memory is taken at the start, so the search may be left after a twentieth of it.
+    code = f"""
+class EnoughSeen(Exception):
+    pass
+
+def leave(done, total):
+    if done > {n} // 20:
+        raise EnoughSeen
+
+def search(*arguments, **options):
+    try:
+        shopca_rs.k_neighbors(*arguments, **options)
+    except EnoughSeen:
+        pass
+
+print(extra(search, rng.normal(size=({n}, {d})), {k}, algorithm="brute", progress=leave))
+"""
+    assert measured(run_python, code) < bound(n, d, k)
+
+
+# A limit on the address space makes the refusal certain whatever the machine promises its processes.
+LIMITED = """
+import resource
+import numpy as np
+import shopca_rs
+
+def attempt(megabytes, function, *arguments, **options):
+    size = next(line for line in open("/proc/self/status") if line.startswith("VmSize"))
+    limit = int(size.split()[1]) * 1024 + megabytes * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    try:
+        function(*arguments, n_jobs=2, **options)
+    except MemoryError as error:
+        print(error)
+
+rng = np.random.default_rng(0)
+"""
+
+
+@linux_only
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+def test_neighbours_beyond_memory_are_refused_in_a_sentence(algorithm, run_python):
+    code = f"""
+X = rng.normal(size=(50_000, 3))
+attempt(2048, shopca_rs.k_neighbors, X, 49_999, algorithm="{algorithm}")
+"""
+    assert "the result needs 9999800000 bytes" in run_python(LIMITED + code)
+
+
+@linux_only
+def test_operators_beyond_memory_are_refused_in_a_sentence(run_python):
+    code = """
+X, neighbors = rng.normal(size=(20_000, 300)), np.zeros((20_000, 3), dtype=int)
+attempt(2048, shopca_rs.local_shape_operators, X, 3, neighbors=neighbors)
+"""
+    out = run_python(LIMITED + code)
+    assert f"the result needs {20_000 * 300 * 300 * 8} bytes" in out
+    assert "Use a smaller k, fewer columns or fewer points." in out
+
+
+@linux_only
+def test_memory_that_runs_out_after_the_search_is_refused_in_a_sentence(run_python):
+    # For 36 million pairs the search takes 412 MB, and the answer another 275 MB.
+    code = 'attempt(412 + 225, shopca_rs.k_neighbors, rng.normal(size=(6_000, 3)), 5_999, algorithm="brute")'
+    assert "the result needs" in run_python(LIMITED + code)
