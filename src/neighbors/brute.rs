@@ -11,20 +11,18 @@
 //! fused or unfused steps of the accumulation moves it by at most ε (|q|² + |c|²) with
 //! ε = 2 (d + 8) u / (1 − (d + 8) u), u = 2⁻²⁴, so lowering both norms by that much keeps every true
 //! neighbour. Nothing else depends on the product: its speed may vary with the processor, the result
-//! may not. No library fuses the comparison into the product, hence the small kernel here.
+//! may not.
 
 use crate::error::Result;
 use crate::points::Points;
 use crate::simd::Level;
 use crate::task::Task;
 
+use super::product::{self, Found, LANES, MOST_ROWS, rows_per_tile};
 use super::{
     Candidate, Nearest, NeighborIndex, Neighbors, Queries, fill_blocks, squared_distance,
     write_line,
 };
-
-/// Points side by side in one panel: one AVX-512 register, two AVX2 or four SSE2/NEON ones.
-const LANES: usize = 16;
 
 /// Queries in one block, and bytes of panels swept at a time: both halves of the product stay in cache.
 const QUERIES_PER_BLOCK: usize = 192;
@@ -53,13 +51,6 @@ struct Filter {
     bound: f64,
 }
 
-/// A query as the kernel wants it: −2 q, and what turns a distance into a threshold.
-#[derive(Debug, Default)]
-struct Query {
-    row: Vec<f32>,
-    lowered_norm: f64,
-}
-
 impl Filter {
     fn new(points: &Points) -> Self {
         let dim = points.dim();
@@ -72,7 +63,7 @@ impl Filter {
         // A power of two, so that scaling rounds nothing.
         let scale = if largest > 0.0 { (-largest.log2().round()).exp2() } else { 1.0 };
         let steps = (dim + 8) as f64 * f64::from(f32::EPSILON) / 2.0;
-        let bound = if steps < 0.5 { 2.0 * steps / (1.0 - steps) } else { f64::INFINITY };
+        let bound = if steps < 0.04 { 2.0 * steps / (1.0 - steps) } else { f64::INFINITY };
         Self { centre, scale, bound }
     }
 
@@ -86,20 +77,21 @@ impl Filter {
         if self.bound.is_finite() { norm * (1.0 - self.bound) } else { f64::NEG_INFINITY }
     }
 
-    fn query(&self, row: &[f64], query: &mut Query) {
-        query.lowered_norm = self.lowered(self.round(row));
-        query.row.clear();
-        if query.lowered_norm < LARGEST_NORM {
-            query.row.extend(self.round(row).map(|value| -2.0 * value));
-        } else {
-            // So far away that single precision overflows: every row is looked at.
-            query.lowered_norm = f64::NEG_INFINITY;
-            query.row.resize(row.len(), 0.0);
-        }
+    /// 2ε for norms that have been lowered by ε already; the last factor is for the rounding of the few
+    /// steps it is used in.
+    #[inline]
+    fn doubled(&self) -> f64 {
+        2.0 * self.bound / (1.0 - self.bound) * 1.01
+    }
+
+    /// |q|² (1 − ε) for a query; −∞ if it is so far away that single precision overflows.
+    fn lowered_query(&self, row: &[f64]) -> f64 {
+        let norm = self.lowered(self.round(row));
+        if norm < LARGEST_NORM { norm } else { f64::NEG_INFINITY }
     }
 
     /// The largest accumulator a pair may have that could be at `worst` or nearer.
-    fn threshold(&self, worst: f64, query: &Query) -> f32 {
+    fn threshold(&self, worst: f64, lowered_norm: f64) -> f32 {
         if worst.is_infinite() {
             return f32::INFINITY;
         }
@@ -107,7 +99,7 @@ impl Filter {
         // precision are below 1e-38 of the largest.
         let slack = 1.0 + 4.0 * (self.centre.len() + 8) as f64 * f64::EPSILON;
         let scaled = worst * self.scale * self.scale * slack + 1e-30;
-        ((scaled - query.lowered_norm) as f32).next_up()
+        ((scaled - lowered_norm) as f32).next_up()
     }
 }
 
@@ -139,52 +131,93 @@ impl<'a> Brute<'a> {
         squared: &mut [f64],
     ) -> Result<()> {
         let level = Level::detect();
-        let mut block: Vec<Line> = queries
-            .map(|(row, own)| {
-                let mut query = Query::default();
-                self.filter.query(row, &mut query);
-                Line { row, own, query, threshold: f32::INFINITY, nearest: Nearest::new(k) }
-            })
+        let mut lines: Vec<Line> = queries
+            .map(|(row, own)| Line::new(row, own, self.filter.lowered_query(row), k))
+            .collect();
+        let mut tiles: Vec<Tile> = lines
+            .chunks_mut(rows_per_tile(level))
+            .map(|lines| Tile::new(level, lines, &self.filter))
             .collect();
         let panel_len = self.points.dim() * LANES;
         let panels_per_sweep = (BYTES_PER_SWEEP / (panel_len * size_of::<f32>())).max(1);
         for (sweep, panels) in self.panels.chunks(panels_per_sweep * panel_len).enumerate() {
             task.check()?;
-            for lines in block.chunks_mut(rows_per_tile(level)) {
+            for tile in &mut tiles {
                 for (number, panel) in panels.chunks_exact(panel_len).enumerate() {
                     let first = (sweep * panels_per_sweep + number) * LANES;
-                    self.offer_panel(level, lines, panel, first);
+                    self.offer_panel(level, tile, panel, first);
                 }
             }
         }
+        drop(tiles);
         let mut sorted = Vec::with_capacity(k);
-        for ((line, indices), squared) in
-            block.iter_mut().zip(indices.chunks_exact_mut(k)).zip(squared.chunks_exact_mut(k))
-        {
+        let places = indices.chunks_exact_mut(k).zip(squared.chunks_exact_mut(k));
+        for (line, (indices, squared)) in lines.iter_mut().zip(places) {
+            self.measure(line);
             line.nearest.drain_sorted(&mut sorted);
             write_line(&sorted, indices, squared);
         }
         Ok(())
     }
 
-    /// Offers the rows first … first + LANES − 1 to each query in `lines`.
+    /// Offers the rows first … first + LANES − 1 to each query of the tile.
     #[inline]
-    fn offer_panel(&self, level: Level, lines: &mut [Line], panel: &[f32], first: usize) {
+    fn offer_panel(&self, level: Level, tile: &mut Tile, panel: &[f32], first: usize) {
         let norms: &[f32; LANES] =
             self.norms[first..first + LANES].try_into().expect("norms are padded to whole panels");
-        let mut passed = [0_u16; MOST_ROWS];
-        filter_panel(level, lines, panel, norms, &mut passed);
-        for (line, &passed) in lines.iter_mut().zip(&passed) {
-            let mut lanes = passed;
+        let Tile { lines, packed, thresholds, found } = tile;
+        let mut rows = product::filter(level, packed, panel, norms, thresholds, found);
+        while rows != 0 {
+            let q = rows.trailing_zeros() as usize;
+            rows &= rows - 1;
+            let line = &mut lines[q];
+            let mut lanes = found.passed[q];
             while lanes != 0 {
-                let index = first + lanes.trailing_zeros() as usize;
+                let lane = lanes.trailing_zeros() as usize;
                 lanes &= lanes - 1;
-                if index < self.points.len() && line.own != Some(index as u32) {
-                    let squared = squared_distance(line.row, self.points.row(index));
-                    line.nearest.offer(Candidate { squared, index: index as u32 });
-                    line.threshold = self.filter.threshold(line.nearest.worst(), &line.query);
+                let index = (first + lane) as u32;
+                if (index as usize) < self.points.len() && line.own != Some(index) {
+                    let sum = found.sums[q][lane];
+                    let most = f64::from(sum) + self.filter.doubled() * f64::from(norms[lane]);
+                    line.waiting.push(Waiting { most: (most as f32).next_up(), sum, index });
                 }
             }
+            if line.waiting.len() >= line.patience {
+                thresholds[q] = self.thin_out(line);
+            }
+        }
+    }
+
+    /// Drops the candidates that k others are sure to beat; returns the new threshold.
+    ///
+    /// A true value is at most 2ε|c|² above its accumulator, up to ε|q|² either way; so the k-th smallest of
+    /// accumulator + 2ε|c|², plus 2ε|q|², bounds the accumulator of every true neighbour.
+    fn thin_out(&self, line: &mut Line) -> f32 {
+        if line.lowered_norm == f64::NEG_INFINITY {
+            self.measure(line);
+            return f32::INFINITY;
+        }
+        let k = line.nearest.capacity;
+        let (_, kth, _) =
+            line.waiting.select_nth_unstable_by(k - 1, |a, b| a.most.total_cmp(&b.most));
+        let bound = f64::from(kth.most) + self.filter.doubled() * line.lowered_norm + 1e-30;
+        let mut threshold = (bound as f32).next_up().min(line.threshold);
+        line.waiting.retain(|waiting| waiting.sum <= threshold);
+        if 2 * line.waiting.len() > line.patience + k {
+            // The filter cannot tell these apart: their distances can.
+            self.measure(line);
+            threshold =
+                threshold.min(self.filter.threshold(line.nearest.worst(), line.lowered_norm));
+        }
+        line.threshold = threshold;
+        threshold
+    }
+
+    /// Moves the waiting candidates to the nearest by their exact distances.
+    fn measure(&self, line: &mut Line) {
+        for Waiting { index, .. } in line.waiting.drain(..) {
+            let squared = squared_distance(line.row, self.points.row(index as usize));
+            line.nearest.offer(Candidate { squared, index });
         }
     }
 }
@@ -204,98 +237,67 @@ fn queries_per_block(rows: usize) -> usize {
     (rows / (4 * rayon::current_num_threads())).clamp(MOST_ROWS, QUERIES_PER_BLOCK)
 }
 
+/// A candidate known by its accumulator only.
+struct Waiting {
+    /// sum + 2ε|c|².
+    most: f32,
+    sum: f32,
+    index: u32,
+}
+
 /// One query on its way through the panels.
 struct Line<'q> {
     row: &'q [f64],
     /// The row that is the query itself.
     own: Option<u32>,
-    query: Query,
+    /// |q|² (1 − ε), or −∞ if the filter says nothing of this query.
+    lowered_norm: f64,
+    /// Candidates that passed the filter.
+    waiting: Vec<Waiting>,
+    /// How many may wait.
+    patience: usize,
     threshold: f32,
     nearest: Nearest,
 }
 
-/// Queries the widest kernel takes at once.
-const MOST_ROWS: usize = 12;
-
-/// Queries taken at once: as many as keep their accumulators in registers.
-fn rows_per_tile(level: Level) -> usize {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => MOST_ROWS,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => 6,
-        Level::Baseline => 3,
+impl<'q> Line<'q> {
+    fn new(row: &'q [f64], own: Option<u32>, lowered_norm: f64, k: usize) -> Self {
+        let patience = 2 * k + 16;
+        Self {
+            row,
+            own,
+            lowered_norm,
+            waiting: Vec::with_capacity(patience + LANES),
+            patience,
+            threshold: f32::INFINITY,
+            nearest: Nearest::new(k),
+        }
     }
 }
 
-/// Sets bit l of `passed[q]` where lane l of the panel may be a neighbour of query q.
-#[inline]
-fn filter_panel(
-    level: Level,
-    lines: &[Line],
-    panel: &[f32],
-    norms: &[f32; LANES],
-    passed: &mut [u16; MOST_ROWS],
-) {
-    match level {
-        // SAFETY: `Level::detect` has found the features.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { filter_avx512(lines, panel, norms, passed) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { filter_avx2(lines, panel, norms, passed) },
-        Level::Baseline => filter_tile::<3, false>(lines, panel, norms, passed),
-    }
+/// Queries that go through the kernel together.
+struct Tile<'a, 'q> {
+    lines: &'a mut [Line<'q>],
+    /// −2 q, column after column; zero for missing queries and those the filter says nothing of.
+    packed: Vec<f32>,
+    /// Missing queries take nothing.
+    thresholds: [f32; MOST_ROWS],
+    found: Found,
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn filter_avx512(
-    lines: &[Line],
-    panel: &[f32],
-    norms: &[f32; LANES],
-    passed: &mut [u16; MOST_ROWS],
-) {
-    filter_tile::<MOST_ROWS, true>(lines, panel, norms, passed);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn filter_avx2(lines: &[Line], panel: &[f32], norms: &[f32; LANES], passed: &mut [u16; MOST_ROWS]) {
-    filter_tile::<6, true>(lines, panel, norms, passed);
-}
-
-/// acc[q][l] = norms[l] + Σⱼ query[q][j] · panel[j][l], compared with the query's threshold.
-#[inline(always)]
-fn filter_tile<const ROWS: usize, const FUSED: bool>(
-    lines: &[Line],
-    panel: &[f32],
-    norms: &[f32; LANES],
-    passed: &mut [u16; MOST_ROWS],
-) {
-    let dim = panel.len() / LANES;
-    // A last, shorter tile repeats its first query; the surplus is not looked at.
-    let queries: [&[f32]; ROWS] =
-        std::array::from_fn(|q| &lines.get(q).unwrap_or(&lines[0]).query.row[..dim]);
-    let mut sums = [*norms; ROWS];
-    let (columns, _) = panel.as_chunks::<LANES>();
-    for (j, column) in columns.iter().enumerate() {
-        for q in 0..ROWS {
-            let factor = queries[q][j];
-            for lane in 0..LANES {
-                sums[q][lane] = if FUSED {
-                    column[lane].mul_add(factor, sums[q][lane])
-                } else {
-                    sums[q][lane] + column[lane] * factor
-                };
+impl<'a, 'q> Tile<'a, 'q> {
+    fn new(level: Level, lines: &'a mut [Line<'q>], filter: &Filter) -> Self {
+        let rows = rows_per_tile(level);
+        let mut packed = vec![0.0; filter.centre.len() * rows];
+        let mut thresholds = [f32::NEG_INFINITY; MOST_ROWS];
+        for (q, line) in lines.iter().enumerate() {
+            thresholds[q] = f32::INFINITY;
+            if line.lowered_norm > f64::NEG_INFINITY {
+                for (column, value) in filter.round(line.row).enumerate() {
+                    packed[column * rows + q] = -2.0 * value;
+                }
             }
         }
-    }
-    for (q, line) in lines.iter().enumerate() {
-        let mut bits = 0;
-        for (lane, sum) in sums[q].iter().enumerate() {
-            bits |= u16::from(*sum <= line.threshold) << lane;
-        }
-        passed[q] = bits;
+        Self { lines, packed, thresholds, found: Found::default() }
     }
 }

@@ -6,6 +6,7 @@
 
 mod brute;
 mod kd_tree;
+mod product;
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
