@@ -1,7 +1,7 @@
 """The oracle: the paper's two algorithms in plain NumPy, and the closed form where they are ill-posed.
 
 Nothing here is shared with the package. `algorithm_1` follows the paper to the letter; `algorithm_2` is its
-batched twin; `averaged_operator` is SPEC's average over all bases of each eigenspace, made of projectors.
+batched twin; `averaged_operator` is the average over all bases of each eigenspace, made of projectors.
 """
 
 from __future__ import annotations

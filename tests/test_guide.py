@@ -1,4 +1,4 @@
-"""The guide for data scientists: its code runs from top to bottom and prints what stands below it."""
+"""The README and the guide for data scientists: their code runs and prints what stands below it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from io import StringIO
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
+import pytest
 
-GUIDE = Path(__file__).parents[1] / "docs" / "estimator.md"
-BLOCKS = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", GUIDE.read_text("utf-8"), re.DOTALL)
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 
-def test_the_guide_s_code_prints_what_the_guide_says(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("page", "at_least"), [("README.md", 1), ("docs/estimator.md", 8)])
+def test_the_page_s_code_prints_what_the_page_says(page, at_least, tmp_path, monkeypatch):
+    blocks = BLOCK.findall((ROOT / page).read_text("utf-8"))
+    assert len(blocks) >= at_least
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    assert len(BLOCKS) > 8
     names = {}
-    for code, expected in BLOCKS:
+    for code, expected in blocks:
         printed = StringIO()
         with redirect_stdout(printed):
             exec(code, names)
         assert printed.getvalue().split() == expected.split(), code
-    names["plt"].close("all")
+    plt.close("all")

@@ -38,7 +38,7 @@ pub enum Algorithm {
 impl Algorithm {
     /// What [`Algorithm::Auto`] becomes for `rows` points in `dim` columns.
     ///
-    /// The crossovers were measured with `cargo bench --bench neighbors`.
+    /// The crossovers were measured with `benches/crossover.py`.
     pub fn choose(self, rows: usize, dim: usize) -> Algorithm {
         match self {
             Algorithm::Auto if dim <= most_columns_for_tree(rows) => Algorithm::KdTree,
@@ -51,11 +51,9 @@ impl Algorithm {
 /// The largest number of columns at which the tree still beats brute force over `rows` points.
 fn most_columns_for_tree(rows: usize) -> usize {
     match rows {
-        0..2_000 => 3,
-        2_000..10_000 => 4,
-        10_000..50_000 => 6,
-        50_000..200_000 => 7,
-        _ => 8,
+        0..16_000 => 4,
+        16_000..400_000 => 6,
+        _ => 7,
     }
 }
 

@@ -1,0 +1,39 @@
+"""Where the k-d tree stops being faster than brute force: the table behind ``algorithm="auto"``.
+
+Run it with ``python benches/crossover.py``. Prints brute force's time divided by the tree's, k = log2 n, on a
+normal cloud: above 1 the tree wins. Data of a lower intrinsic dimension favour the tree more.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+from shopca_rs import k_neighbors
+
+ROWS = (500, 2_000, 8_000, 32_000, 128_000)
+COLUMNS = (2, 3, 4, 5, 6, 7, 8)
+
+
+def seconds(X: np.ndarray, k: int, algorithm: str, repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        start = perf_counter()
+        k_neighbors(X, k, algorithm=algorithm)
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def main() -> None:
+    print("n \\ d   " + "".join(f"{d:8d}" for d in COLUMNS))
+    for n in ROWS:
+        k, repeats = round(np.log2(n)), max(1, 50_000 // n)
+        ratios = []
+        for d in COLUMNS:
+            X = np.random.default_rng(0).normal(size=(n, d))
+            ratios.append(seconds(X, k, "brute", repeats) / seconds(X, k, "kd_tree", repeats))
+        print(f"{n:7d} " + "".join(f"{ratio:8.2f}" for ratio in ratios), flush=True)
+
+
+if __name__ == "__main__":
+    main()
