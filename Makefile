@@ -4,6 +4,7 @@ VENV ?= .venv
 PYTHON ?= python3
 PY := $(VENV)/bin/python
 RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock .cargo/config.toml .cargo/lapack.cmake
+export PATH := $(abspath $(VENV))/bin:$(PATH)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Debian's packages by the command each one brings.
@@ -20,9 +21,9 @@ test: lint rust-test python-test
 lint: $(VENV)/.built $(VENV)/.test $(VENV)/.check
 	cargo fmt --check
 	cargo clippy --release --locked --features python --all-targets -- -D warnings
-	$(VENV)/bin/ruff check python tests benches examples
-	$(VENV)/bin/ruff format --check python tests benches examples
-	$(VENV)/bin/mypy
+	ruff check python tests benches examples
+	ruff format --check python tests benches examples
+	mypy
 	$(PY) -m mypy.stubtest shopca_rs._core
 
 rust-test: $(VENV)/.system
@@ -34,17 +35,17 @@ python-test: $(VENV)/.built $(VENV)/.test $(VENV)/.browser
 # One abi3 wheel for this platform, with the Fortran runtime inside.
 wheel: $(VENV)/.system $(VENV)/.build
 	rm -rf dist
-	$(VENV)/bin/maturin build --release --locked --out dist
+	maturin build --release --locked --out dist
 
 # The wheel in an empty environment that sees neither Rust nor this source tree.
 wheel-test: wheel $(VENV)/.browser
-	PYTHON=$(PYTHON) .ci/test-wheel dist/*.whl
+	.ci/test-wheel dist/*.whl
 
 bench: $(VENV)/.built $(VENV)/.test
 	$(PY) benches/compare.py
 
 $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.system $(VENV)/.build
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/maturin develop --release --locked
+	maturin develop --release --locked
 	touch $@
 
 # One set of development requirements: [dependency-groups] in pyproject.toml.
