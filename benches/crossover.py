@@ -1,11 +1,13 @@
 """Where the k-d tree stops being faster than brute force: the table behind ``algorithm="auto"``.
 
-Run it with ``python benches/crossover.py``. Prints brute force's time divided by the tree's, k = log2 n, on a
-normal cloud: above 1 the tree wins. Data of a lower intrinsic dimension favour the tree more.
+Run it with ``python benches/crossover.py [--rows N ...] [--columns D ...]``. Prints brute force's time
+divided by the tree's, k = log2 n, on a normal cloud: above 1 the tree wins. Data of a lower intrinsic
+dimension favour the tree more.
 """
 
 from __future__ import annotations
 
+import argparse
 from time import perf_counter
 
 import numpy as np
@@ -25,11 +27,15 @@ def seconds(X: np.ndarray, k: int, algorithm: str, repeats: int) -> float:
 
 
 def main() -> None:
-    print("n \\ d   " + "".join(f"{d:8d}" for d in COLUMNS))
-    for n in ROWS:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
+    parser.add_argument("--columns", type=int, nargs="+", default=COLUMNS)
+    options = parser.parse_args()
+    print("n \\ d   " + "".join(f"{d:8d}" for d in options.columns))
+    for n in options.rows:
         k, repeats = round(np.log2(n)), max(1, 50_000 // n)
         ratios = []
-        for d in COLUMNS:
+        for d in options.columns:
             X = np.random.default_rng(0).normal(size=(n, d))
             ratios.append(seconds(X, k, "brute", repeats) / seconds(X, k, "kd_tree", repeats))
         print(f"{n:7d} " + "".join(f"{ratio:8.2f}" for ratio in ratios), flush=True)

@@ -210,3 +210,26 @@ fn fill_diagonal(diagonal: &mut Vec<f64>, basis: &[f64], dim: usize) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Degenerate, Framer, Route};
+
+    #[test]
+    fn both_eigenproblems_give_the_same_operator() {
+        for (k, dim) in [(2, 2), (3, 7), (6, 6), (9, 4), (13, 36), (50, 60), (70, 45)] {
+            let x =
+                Array2::from_shape_fn((k, dim), |(i, j)| ((i * 29 + j * 83) as f64 * 0.61).sin());
+            let operator = |route| {
+                let mut framer = Framer::with_route(k, dim, Degenerate::Average, route);
+                let rows = x.rows().into_iter().map(|row| row.to_vec());
+                shape_operator(framer.frame(rows).unwrap())
+            };
+            let (gram, covariance) = (operator(Route::Gram), operator(Route::Covariance));
+            let norm = |m: &Array2<f64>| m.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+            let gap = norm(&(&gram - &covariance)) / norm(&covariance);
+            assert!(gap < 1e-12, "k {k}, d {dim}: {gap}");
+        }
+    }
+}
