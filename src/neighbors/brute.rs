@@ -108,16 +108,16 @@ impl<'a> Brute<'a> {
     pub fn new(points: &'a Points<'a>) -> Self {
         let dim = points.dim();
         let filter = Filter::new(points);
-        let mut panels = vec![0.0_f32; points.len().div_ceil(LANES) * LANES * dim];
-        let mut norms = Vec::with_capacity(points.len().div_ceil(LANES) * LANES);
+        let padded = points.len().next_multiple_of(LANES);
+        let mut panels = vec![0.0_f32; padded * dim];
+        let mut norms = vec![f32::INFINITY; padded];
         for (index, row) in points.as_slice().chunks_exact(dim).enumerate() {
             let start = index / LANES * LANES * dim + index % LANES;
             for (column, value) in filter.round(row).enumerate() {
                 panels[start + column * LANES] = value;
             }
-            norms.push((filter.lowered(filter.round(row)) as f32).next_down());
+            norms[index] = (filter.lowered(filter.round(row)) as f32).next_down();
         }
-        norms.resize(norms.capacity(), f32::INFINITY);
         Self { points, filter, panels, norms }
     }
 
