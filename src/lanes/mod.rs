@@ -16,7 +16,8 @@ use crate::simd::{Kernel, LANES, Level, Portable, Vector};
 use frame::Frames;
 use shape::Shapes;
 
-/// The largest eigenproblem that is faster here than in LAPACK.
+/// The largest eigenproblem solved here. At k = 30 lanes take 0.4 to 0.8 of the time of one frame at a time; at
+/// k = 40 they lose slightly with 100 columns and still win with 400, or with more neighbours than columns.
 pub(crate) const LARGEST_PROBLEM: usize = 40;
 
 /// A solver for up to eight neighbourhoods, whatever its instructions are.
