@@ -13,7 +13,6 @@ import re
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from .arguments import as_count
 from .plotting import as_labels
 from .spectrum import Criterion, curved_covariance, eigengap, leading_directions, spectra
+from .writing import replacing
 
 if TYPE_CHECKING:
     from .base import CurvedPCA
@@ -107,7 +107,7 @@ def explore(
     ...     page.name
     'iris.html'
     """
-    plotly = _plotly()
+    plotly = plotly_source()
     try:
         check_is_fitted(estimator)
     except NotFittedError:
@@ -131,10 +131,13 @@ def explore(
     page = files("shopca_rs").joinpath("explorer.html").read_text(encoding="utf-8")
     # In one pass, so that text that looks like a place to fill stays text.
     page = re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], page)
-    return _write(Path(path), page)
+    with replacing(path) as unfinished:
+        unfinished.write_text(page, encoding="utf-8")
+    return Path(path)
 
 
-def _plotly() -> str:
+def plotly_source() -> str:
+    """Return plotly's JavaScript, or say how to get it."""
     try:
         from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
     except ImportError as error:
@@ -276,13 +279,3 @@ def _as_script(data: dict[str, Any]) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(data, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _write(path: Path, text: str) -> Path:
-    unfinished = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path

@@ -271,7 +271,8 @@ def plot_curvature(
     return ax
 
 
-def _axes(ax: Axes | None) -> Axes:
+def as_pyplot() -> Any:
+    """Return matplotlib.pyplot, or say how to get it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -279,6 +280,11 @@ def _axes(ax: Axes | None) -> Axes:
             "The pictures need matplotlib, which cannot be imported. "
             'Install it with pip install "shopca-rs[plot]".'
         ) from error
+    return plt
+
+
+def _axes(ax: Axes | None) -> Axes:
+    plt = as_pyplot()
     return plt.subplots()[1] if ax is None else ax
 
 
