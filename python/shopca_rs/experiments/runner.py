@@ -206,7 +206,9 @@ def run_all(
                         report(run, result)
                     elif sum(needs[other] for other in running.values()) + needs[run] <= budget:
                         pending.remove(run)
-                        running[pool.submit(perform, run, run_key, results.folder, folder, openml)] = run
+                        with _ctrl_c_held():
+                            future = pool.submit(perform, run, run_key, results.folder, folder, openml)
+                        running[future] = run
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     run = running.pop(future)
                     report(run, future.result())
@@ -338,9 +340,18 @@ def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
+@contextmanager
+def _ctrl_c_held() -> Iterator[None]:
+    """Let Ctrl-C wait; a process that is started meanwhile never sees it, which is its parent's business."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start() -> None:
-    """One thread for everything, and Ctrl-C is the parent's business."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """One thread for everything."""
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[variable] = "1"
     from threadpoolctl import threadpool_limits
