@@ -203,14 +203,14 @@ class FairTable:
     seeds : dict
         Measure → method → standard deviation over the seeds, by data set; only methods with several.
     seconds : dict
-        Method → median time over the data sets.
+        Method → its time on each data set, the median over the seeds.
     """
 
     data_sets: list[str]
     methods: list[str]
     values: dict[str, dict[str, list[float]]]
     seeds: dict[str, dict[str, list[float]]]
-    seconds: dict[str, float]
+    seconds: dict[str, list[float]]
 
     def subset(self, names: Iterable[str]) -> FairTable:
         """Return the table of some of the data sets.
@@ -239,7 +239,7 @@ class FairTable:
             self.methods,
             cut(self.values),
             cut(self.seeds),
-            self.seconds,
+            cut({"": self.seconds})[""],
         )
 
 
@@ -293,11 +293,8 @@ def fair_table(results: Iterable[Result], found: Sequence[Available]) -> FairTab
         {measure: {method: collect(measure, method, "mean") for method in methods} for measure in measures()},
         {measure: {method: collect(measure, method, "std") for method in seeded} for measure in measures()},
         {
-            method: float(
-                np.median([np.median([run.seconds for run in runs[name, method]]) for name in names])
-            )
+            method: [float(np.median([run.seconds for run in runs[name, method]])) for name in names]
             for method in methods
-            if names
         },
     )
 

@@ -70,8 +70,8 @@ def fair_section(
                 str(test.comparison.wins),
                 str(test.comparison.losses),
                 str(test.comparison.ties),
-                p_text(test.comparison.p),
-                p_text(test.adjusted),
+                p_text(test.comparison.p).removeprefix("p = ").removeprefix("p "),
+                p_text(test.adjusted).removeprefix("p = ").removeprefix("p "),
             ]
             for test in tested
         ],
@@ -105,9 +105,9 @@ def _fair_means(fair: FairTable, tested: Sequence[Tested]) -> str:
         for measure in MAIN:
             cell = f"{np.mean(fair.values[measure][method]):.3f}"
             if (measure, method) in p:
-                cell += f" (p = {p_text(p[measure, method])})"
+                cell += f" ({p_text(p[measure, method])})"
             cells.append(cell)
         mean_rank = np.mean([ranks[measure][method] for measure in MAIN])
-        rows.append([TITLES[method], *cells, f"{mean_rank:.2f}", f"{fair.seconds[method]:.2f} s"])
+        rows.append([TITLES[method], *cells, f"{mean_rank:.2f}", f"{np.median(fair.seconds[method]):.2f} s"])
     heads = [*(measure_title(measure) for measure in MAIN), "mean rank", "median time"]
     return f"Means over {len(fair.data_sets)} data sets.\n\n" + table(["", *heads], rows)

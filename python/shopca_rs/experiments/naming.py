@@ -60,7 +60,7 @@ def measure_title(name: str) -> str:
 
 
 def p_text(p: float) -> str:
-    """Return a p-value with two digits.
+    """Return a p-value with two digits, with the letter.
 
     Parameters
     ----------
@@ -70,11 +70,11 @@ def p_text(p: float) -> str:
     Returns
     -------
     str
-        "< 0.0001" where it is smaller.
+        "p < 0.0001" where it is smaller.
 
     Examples
     --------
     >>> p_text(0.0234)
-    '0.023'
+    'p = 0.023'
     """
-    return "< 0.0001" if p < 1e-4 else f"{p:.2g}"
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"

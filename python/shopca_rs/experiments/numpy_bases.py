@@ -14,7 +14,7 @@ _BLOCK = 256
 
 
 def mean_shape_operator(X: NDArray[np.float64], neighbors: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Mean of S = −½ (C + P Pᵀ C), P = W∘W, over all points, with W from `numpy.linalg.eigh`.
+    """Mean of S = −½ (I + P Pᵀ) C, P = W∘W, over all points, with W from `numpy.linalg.eigh`.
 
     Parameters
     ----------
@@ -34,5 +34,7 @@ def mean_shape_operator(X: NDArray[np.float64], neighbors: NDArray[np.int64]) ->
         # One call of `cov` for each point, as the tables had: a stacked product rounds otherwise.
         C = np.stack([np.cov(X[row], rowvar=False) for row in neighbors[start : start + _BLOCK]])
         P = np.linalg.eigh(C).eigenvectors ** 2
-        total -= 0.5 * (C + P @ (P.transpose(0, 2, 1) @ C)).sum(axis=0)
+        second_forms = 0.5 * (np.eye(d) + P @ P.transpose(0, 2, 1))
+        for shape_operator in -(second_forms @ C):
+            total += shape_operator
     return total / len(X)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..writing import replacing
-from .comparison import BASES, FairTable, Line, Tested, against_pca, fair_table, lines
+from .comparison import BASES, FairTable, Line, Tested, against_pca, fair_table, lines, measures
 from .fair_section import SMALL, Panels, fair_section
 from .markdown import table
 from .naming import RIVAL_TITLES, TITLES, measure_title, p_text, short_title
@@ -107,6 +107,9 @@ def write_report(experiment: Experiment, path: Path) -> list[Path]:
 
 def _head(experiment: Experiment) -> str:
     seeds = 1 + max((run.seed for run in experiment.runs), default=0)
+    given = ""
+    if experiment.folder is not None and "--data" not in experiment.command:
+        given = "\nThe folders of data and printed tables were named by `SHOPCA_DATA` and `SHOPCA_PAPER`."
     used = ", ".join(f"{name} {version}" for name, version in versions().items())
     return f"""# The paper's experiments, rerun
 
@@ -114,7 +117,8 @@ def _head(experiment: Experiment) -> str:
 
 This page is the output of that command: {used}.
 Every run is on one thread. UMAP runs with {seeds} seeds and is shown by their mean. Every number is in
-`results.csv` beside the figures; all but UMAP's come out the same to the last digit on every run."""
+`results.csv` beside the figures; all but UMAP's and the times come out the same to the last digit on every
+run.{given}"""
 
 
 def _in_short(
@@ -149,21 +153,38 @@ def _in_short(
                 f"{len(umap)} data sets; the paper gives no seed."
             )
     if tested:
-        lead = [test for test in tested if test.measure in ("ward_ari", ACCURACY) and "shopca" in test.method]
-        told = "; ".join(
-            f"{TITLES[test.method]} {measure_title(test.measure)} {test.comparison.mean:+.3f} "
-            f"(p = {p_text(test.comparison.p)})"
-            for test in lead
-        )
-        held = [test for test in tested if test.adjusted < 0.05]
-        named = (
-            ", ".join(f"{TITLES[test.method]} in {measure_title(test.measure)}" for test in held) or "none"
+        points.append(
+            f"Fair protocol, {len(fair.data_sets)} data sets, mean difference from PCA: "
+            + "; ".join(_lead_sentence(tested, method) for method in fair.methods if method != "pca")
+            + "."
         )
         points.append(
-            f"Fair protocol, {len(fair.data_sets)} data sets, mean difference from PCA: {told}. Of "
-            f"{len(tested)} tests these hold after Holm's correction at 5 %: {named}."
+            f"Of its {len(tested)} tests against PCA these hold after Holm's correction at 5 %: "
+            + "; ".join(_held_sentence(tested, method) for method in fair.methods if method != "pca")
+            + "."
         )
     return "## In short\n\n" + "\n".join(f"- {point}" for point in points)
+
+
+def _lead_sentence(tested: Sequence[Tested], method: str) -> str:
+    told = ", ".join(
+        f"{measure_title(test.measure)} {test.comparison.mean:+.3f} ({p_text(test.comparison.p)})"
+        for test in tested
+        if test.method == method and test.measure in ("ward_ari", "kmeans_ari", ACCURACY)
+    )
+    return f"{TITLES[method]}: {told}"
+
+
+def _held_sentence(tested: Sequence[Tested], method: str) -> str:
+    held = [test for test in tested if test.method == method and test.adjusted < 0.05]
+    better = [measure_title(test.measure) for test in held if test.comparison.mean > 0]
+    worse = [measure_title(test.measure) for test in held if test.comparison.mean < 0]
+    said = [
+        f"{word} in {'all' if len(found) == len(measures()) else ', '.join(found)}"
+        for word, found in (("better", better), ("worse", worse))
+        if found
+    ]
+    return f"{TITLES[method]} {' and '.join(said) or 'in none'}"
 
 
 def _equal_sentence(published: Sequence[Line], rival: str) -> str:
