@@ -28,7 +28,11 @@ IRIS = HEADER + (
 
 
 def reproduce(*arguments):
-    return main(["reproduce", *map(str, arguments)])
+    """Run the command as on a machine that names no folders."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SHOPCA_DATA", raising=False)
+        patch.delenv("SHOPCA_PAPER", raising=False)
+        return main(["reproduce", *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")

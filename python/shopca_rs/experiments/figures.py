@@ -329,7 +329,7 @@ def _ratio_axes(ax: Axes, xlim: tuple[float, float], ylim: tuple[float, float]) 
     ax.axhline(1, color="0.5", linewidth=0.8, zorder=1)
     steps = [1.1, 1.5, 2, 5, 10, 100, 1000] if ylim[1] < 3 else [2, 5, 10, 100, 1000]
     ticks = [1.0, *(tick for step in steps if step < ylim[1] for tick in (1 / step, step))]
-    ax.set_yticks(ticks, [f"{tick:.2g}" for tick in ticks])
+    ax.set_yticks(ticks, [f"{round(tick, 3):g}" for tick in ticks])
     ax.yaxis.set_minor_locator(NullLocator())
     ax.grid(alpha=0.25, linewidth=0.6)
 
