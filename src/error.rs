@@ -139,6 +139,15 @@ pub enum Error {
         most: usize,
     },
 
+    /// A sample that has no standard error, or more points than there are.
+    #[error("a sample must have 2 to n = {most} points, got {given}.")]
+    SampleSize {
+        /// Points in the sample.
+        given: usize,
+        /// Points in all.
+        most: usize,
+    },
+
     /// An eigensolver gave up on the covariance of a neighbourhood.
     #[error("a neighbourhood has no eigen frame: {reason}. Please report the data that did this.")]
     NoFrame {

@@ -37,6 +37,7 @@
 //! | [`frame`] | one neighbourhood → eigenvalues, directions, eigenspaces |
 //! | [`shape`] | one frame → shape operator, curvatures, in closed form |
 //! | [`mean`] | many frames → S̄, in fixed blocks and an ordered merge |
+//! | [`sample`] | some frames, chosen at random → S̄ and its standard error |
 //! | [`local`] | many frames → each one's operator or curvatures |
 //! | [`Task`] | progress and cancellation of all of these |
 //!
@@ -55,6 +56,7 @@ pub mod neighbors;
 mod points;
 #[cfg(feature = "python")]
 mod python;
+pub mod sample;
 mod scatter;
 pub mod shape;
 mod simd;

@@ -20,7 +20,7 @@ use crate::simd::LANES;
 use crate::task::Task;
 
 /// Points whose operators are summed by one worker before the ordered merge.
-const POINTS_PER_BLOCK: usize = 256;
+pub(crate) const POINTS_PER_BLOCK: usize = 256;
 
 /// Directions collected for one wide product.
 const ROWS_PER_PRODUCT: usize = 512;
@@ -82,23 +82,39 @@ pub fn shape_sum(
     let (k, dim) = (neighbors.ncols(), points.dim());
     let neighbors = neighbors.as_standard_layout();
     let lists: Vec<&[u32]> = neighbors.as_slice().expect("row-major").chunks_exact(k).collect();
-    if degenerate == Degenerate::Average && scatter::suits(k, dim) {
+    let (rows, count) = (points.len(), lists.len());
+    if degenerate == Degenerate::Average && scatter::suits(rows, count, k, dim) {
         return scatter::shape_sum(points, &lists, k, task);
     }
+    let blocks: Vec<&[&[u32]]> = lists.chunks(POINTS_PER_BLOCK).collect();
+    let mut total = ShapeSum::empty(dim)?;
+    for_each_sum(points, &blocks, k, degenerate, task, |sum| total.merge(sum))?;
+    Ok(total)
+}
+
+/// Sums the operators of each block of neighbourhoods in parallel and shows the sums to `merge` in order.
+pub(crate) fn for_each_sum(
+    points: &Points,
+    blocks: &[&[&[u32]]],
+    k: usize,
+    degenerate: Degenerate,
+    task: &Task,
+    mut merge: impl FnMut(&ShapeSum),
+) -> Result<()> {
+    let dim = points.dim();
     let threads = rayon::current_num_threads();
     let in_flight = if dim * dim <= SMALL_SUM { threads * BLOCKS_PER_THREAD } else { threads };
-    let mut total = ShapeSum::empty(dim)?;
-    for wave in lists.chunks(in_flight * POINTS_PER_BLOCK) {
+    for wave in blocks.chunks(in_flight) {
         let sums: Vec<ShapeSum> = wave
-            .par_chunks(POINTS_PER_BLOCK)
+            .par_iter()
             .map_init(
                 || Summer::new(k, dim, degenerate),
                 |summer, block| summer.sum(points, block, task),
             )
             .collect::<Result<_>>()?;
-        sums.iter().for_each(|sum| total.merge(sum));
+        sums.iter().for_each(&mut merge);
     }
-    Ok(total)
+    Ok(())
 }
 
 /// One worker: its frames, its operators and the two tall matrices it multiplies.
@@ -174,5 +190,31 @@ impl Summer {
         general_mat_mul(1.0, &left.t(), &right, 1.0, sum);
         self.left.clear();
         self.right.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Axis, s};
+
+    use super::*;
+    use crate::local;
+
+    #[test]
+    fn few_neighbourhoods_among_many_wide_points_are_not_scattered_and_sum_to_the_same() {
+        let (rows, k, dim) = (400, 9, 80);
+        let x = Array2::from_shape_fn((rows, dim), |(i, j)| ((i * i + 7 * i * j + j) as f64).sin());
+        let neighbors = Array2::from_shape_fn((rows, k), |(i, j)| ((i * 7 + j * 13) % rows) as u32);
+        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
+        for (count, scattered) in [(rows, true), (120, true), (100, false), (1, false)] {
+            assert_eq!(scatter::suits(rows, count, k, dim), scattered, "{count}");
+            let some = neighbors.slice(s![..count, ..]);
+            let got = shape_sum(&points, some, Degenerate::Average, &task).unwrap();
+            let operators =
+                local::shape_operators(&points, some, Degenerate::Average, &task).unwrap();
+            let expected = operators.sum_axis(Axis(0));
+            let scale = expected.iter().fold(0.0_f64, |most, entry| most.max(entry.abs()));
+            assert!((got.sum - expected).iter().all(|gap| gap.abs() <= 1e-12 * scale), "{count}");
+        }
     }
 }

@@ -21,7 +21,7 @@ use crate::matrix::try_zeros;
 use crate::neighbors::{self, Algorithm, Queries};
 use crate::points::Points;
 use crate::task::Task;
-use crate::{local, mean};
+use crate::{local, mean, sample};
 
 /// How often a running computation looks for Ctrl-C and reports progress.
 const HEARTBEAT: Duration = Duration::from_millis(50);
@@ -33,7 +33,10 @@ const MOST_THREADS: usize = 1024;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{k_neighbors, local_shape_operators, mean_shape_operator, principal_curvatures};
+    use super::{
+        k_neighbors, local_shape_operators, mean_shape_operator, principal_curvatures,
+        sampled_shape_operator,
+    };
 }
 
 /// The k nearest rows of x to each row of x (itself left out) or of queries.
@@ -91,6 +94,36 @@ fn mean_shape_operator<'py>(
         mean::mean_shape_operator(&points, indices.view(), degenerate, task)
     })?;
     Ok(mean.into_pyarray(py))
+}
+
+/// The mean shape operator of x over a random sample of its rows, in random order, and its standard error.
+#[pyfunction]
+#[pyo3(signature = (x, k, points, degenerate, algorithm, neighbors, n_jobs, progress))]
+#[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
+#[expect(clippy::type_complexity, reason = "a pair of arrays is what Python gets")]
+fn sampled_shape_operator<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray2<'py, f64>,
+    k: usize,
+    points: PyReadonlyArray1<'py, i64>,
+    degenerate: &str,
+    algorithm: &str,
+    neighbors: Option<PyReadonlyArray2<'py, i64>>,
+    n_jobs: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+    let (degenerate, algorithm) = (parse_degenerate(degenerate)?, parse_algorithm(algorithm)?);
+    let (x, given) = (x.as_array(), neighbors.as_ref().map(|given| given.as_array()));
+    let chosen = points.as_array().insert_axis(Axis(1));
+    let sampled = run(py, n_jobs, progress, |task| {
+        let points = Points::new(x)?;
+        let (rows, _) =
+            neighbors::row_numbers("points", chosen, points.len())?.into_raw_vec_and_offset();
+        let queries = Queries::Rows(&rows);
+        let indices = neighborhoods(&points, queries, k, algorithm, given, task)?;
+        sample::mean_shape_operator(&points, indices.view(), degenerate, task)
+    })?;
+    Ok((sampled.mean.into_pyarray(py), sampled.standard_error.into_pyarray(py)))
 }
 
 /// The shape operators of some rows of x.
@@ -160,11 +193,7 @@ fn neighborhoods(
     let count = queries.count(points);
     task.expect(count);
     match (given, queries) {
-        (Some(given), Queries::Rows(rows)) => {
-            let all = neighbors::as_given(points, k, given)?;
-            let rows: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
-            Ok(all.select(Axis(0), &rows))
-        }
+        (Some(given), Queries::Rows(rows)) => neighbors::as_given_rows(points, rows, k, given),
         (Some(given), _) => neighbors::as_given(points, k, given),
         (None, _) => {
             task.expect(count);

@@ -34,9 +34,14 @@ const BYTES_PER_BLOCK: usize = 16 << 20;
 /// same time for 64 columns, this 0.88 of it for 100 and 1.8 times as much for 16.
 const FEWEST_COLUMNS: usize = 64;
 
-/// Whether neighbourhoods of k points in `dim` columns gain by this way of summing.
-pub(crate) fn suits(k: usize, dim: usize) -> bool {
-    k <= dim && k <= lanes::LARGEST_PROBLEM && dim >= FEWEST_COLUMNS
+/// Whether `count` neighbourhoods of k among `rows` points in `dim` columns gain by this way of summing.
+///
+/// VᵀX is a product over all rows, however few neighbourhoods there are: 2·rows·d² operations after 2·count·k·r·d for
+/// the shares, against 2·count·r·d² for the wide product, with r = k − 1 directions. The rows count double, as V has to
+/// be cleared and X centred: at k = 12 both ways take the same time for about a sixth of the points in 400 columns.
+pub(crate) fn suits(rows: usize, count: usize, k: usize, dim: usize) -> bool {
+    let small = k <= dim && k <= lanes::LARGEST_PROBLEM;
+    small && dim >= FEWEST_COLUMNS && 2 * rows * dim < count * (k - 1) * (dim - k)
 }
 
 /// The sum of the averaged shape operators of the neighbourhoods in `neighbors`.

@@ -25,6 +25,9 @@ def frames(function=shopca_rs.mean_shape_operator):
     neighbors = rng.integers(0, 20_000, size=(20_000, 120))
     return partial(function, rng.normal(size=(20_000, 100)), 120, neighbors=neighbors)
 
+def sample():
+    return partial(frames(), sample=19_000)
+
 def spectra():
     return frames(shopca_rs.curvatures)
 
@@ -36,7 +39,7 @@ def still_right():
 
 long_call = globals()[sys.argv[1]]()
 """
-every_long_call = pytest.mark.parametrize("call", ["brute", "kd_tree", "frames", "spectra"])
+every_long_call = pytest.mark.parametrize("call", ["brute", "kd_tree", "frames", "sample", "spectra"])
 
 
 def wait_for(process, line):

@@ -57,6 +57,31 @@ def test_many_columns_take_memory_for_a_few_square_matrices_only(run_python):
 
 
 @linux_only
+def test_a_sample_takes_memory_for_its_own_neighbours_only(run_python):
+    n, d, k, m = 100_000, 3, 200, 500
+    code = f"print(extra(shopca_rs.mean_shape_operator, rng.normal(size=({n}, {d})), {k}, sample={m}))"
+    assert measured(run_python, code) < bound(n, d, 0) + bound(m, d, k) < 8 * n * k
+
+
+@linux_only
+def test_a_sample_of_given_neighbours_copies_its_own_only(run_python):
+    n, d, k, m = 100_000, 3, 200, 500
+    code = f"""
+X, neighbors = rng.normal(size=({n}, {d})), rng.integers(0, {n}, size=({n}, {k}))
+print(extra(shopca_rs.mean_shape_operator, X, {k}, neighbors=neighbors, sample={m}))
+"""
+    assert measured(run_python, code) < bound(n, d, 0) + bound(m, d, k) < 4 * n * k
+
+
+@linux_only
+def test_a_sample_in_many_columns_takes_memory_for_a_few_square_matrices_only(run_python):
+    n, d, k, m = 3000, 700, 8, 1000
+    code = f"print(extra(shopca_rs.mean_shape_operator, rng.normal(size=({n}, {d})), {k}, sample={m}))"
+    # Four more for the sum, the group's, the deviations and the error; far from one for each group.
+    assert measured(run_python, code) < bound(n, d, k) + 4 * 8 * d * d < 32 * 8 * d * d
+
+
+@linux_only
 def test_a_tree_over_many_points_takes_memory_in_proportion(run_python):
     n, d, k = 200_000, 3, 10
     code = f'print(extra(shopca_rs.k_neighbors, rng.normal(size=({n}, {d})), {k}, algorithm="kd_tree"))'

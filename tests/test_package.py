@@ -10,7 +10,9 @@ import shopca_rs
 REQUIRED = Parameter.empty
 SHARED = {"degenerate": "average", "algorithm": "auto", "neighbors": None, "n_jobs": None, "progress": None}
 SIGNATURES = {
-    "mean_shape_operator": {"X": REQUIRED, "k": REQUIRED} | SHARED,
+    "mean_shape_operator": {"X": REQUIRED, "k": REQUIRED}
+    | SHARED
+    | {"sample": None, "random_state": 0, "return_error": False},
     "local_shape_operators": {"X": REQUIRED, "k": REQUIRED, "points": None} | SHARED,
     "curvatures": {"X": REQUIRED, "k": REQUIRED} | SHARED,
     "k_neighbors": {

@@ -8,6 +8,10 @@ FOUND = k_neighbors(X, 6)[0]
 CALLS = {
     "mean": lambda **options: mean_shape_operator(X, 6, **options),
     "mean_of_given_neighbours": lambda **options: mean_shape_operator(X, 6, neighbors=FOUND, **options),
+    "mean_of_a_sample": lambda **options: mean_shape_operator(X, 6, sample=700, **options),
+    "mean_of_a_sample_of_given_neighbours": lambda **options: mean_shape_operator(
+        X, 6, neighbors=FOUND, sample=700, **options
+    ),
     "local": lambda **options: local_shape_operators(X, 6, points=range(500), **options),
     "curvatures": lambda **options: curvatures(X, 6, **options).principal,
     "neighbours": lambda **options: k_neighbors(X, 6, **options)[1],

@@ -5,7 +5,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["k_neighbors", "local_shape_operators", "mean_shape_operator", "principal_curvatures"]
+__all__ = [
+    "k_neighbors",
+    "local_shape_operators",
+    "mean_shape_operator",
+    "principal_curvatures",
+    "sampled_shape_operator",
+]
 
 _Progress = Callable[[int, int], object]
 _Degenerate = Literal["average", "lapack"]
@@ -38,6 +44,16 @@ def local_shape_operators(
     n_jobs: int,
     progress: _Progress | None,
 ) -> NDArray[np.float64]: ...
+def sampled_shape_operator(
+    x: NDArray[np.float64],
+    k: int,
+    points: NDArray[np.int64],
+    degenerate: _Degenerate,
+    algorithm: _Algorithm,
+    neighbors: NDArray[np.int64] | None,
+    n_jobs: int,
+    progress: _Progress | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def principal_curvatures(
     x: NDArray[np.float64],
     k: int,

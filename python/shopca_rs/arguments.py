@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+LARGEST_SEED = 2**32 - 1
+
 Progress = bool | Callable[[int, int], object] | None
 
 
@@ -92,6 +94,31 @@ def as_count(value: Any, name: str, low: int) -> int:
     if count > sys.maxsize:
         raise ValueError(f"{name} must be at most {sys.maxsize}, the largest number of rows, got {count}.")
     return count
+
+
+def as_sample(sample: Any, random_state: Any, n: int) -> NDArray[np.int64] | None:
+    """Return a random sample of the numbers below n in random order, or None for all of them."""
+    seed = as_count(random_state, "random_state", 0)
+    if seed > LARGEST_SEED:
+        raise ValueError(f"random_state must be at most 2**32 - 1, got {seed}.")
+    if sample is None:
+        return None
+    count = as_count(sample, "sample", 2)
+    if count > n:
+        raise ValueError(
+            f"sample must be at most n = {n}, the number of rows, got {count}. Use None for all."
+        )
+    if count == n:
+        return None
+    # NumPy's policy freezes the stream of RandomState; that of its newer generators may change.
+    return np.random.RandomState(seed).permutation(n)[:count].astype(np.int64)
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """Return a truth value."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r} ({type(value).__name__}).")
+    return bool(value)
 
 
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> Any:

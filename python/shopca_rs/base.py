@@ -27,6 +27,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 )
 
 from . import diagnostics
+from .arguments import LARGEST_SEED
 from .metric import CurvedMetric, whitening
 from .operators import ALGORITHMS, DEGENERATE, Algorithm, Degenerate, mean_shape_operator
 from .spectrum import (
@@ -62,6 +63,8 @@ class CurvedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "degenerate": [StrOptions(set(DEGENERATE))],
         "algorithm": [StrOptions(set(ALGORITHMS))],
+        "sample": [Interval(Integral, 2, None, closed="left"), None],
+        "random_state": [Interval(Integral, 0, LARGEST_SEED, closed="both")],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
@@ -72,6 +75,8 @@ class CurvedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     max_features: int | None
     degenerate: Degenerate
     algorithm: Algorithm
+    sample: int | None
+    random_state: int
     n_jobs: int | None
     verbose: bool
 
@@ -87,19 +92,25 @@ class CurvedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         deviations = centred if basis is None else points
 
         self.covariance_ = symmetric_part(deviations.T @ deviations / (len(X) - 1))
-        self.mean_shape_operator_ = mean_shape_operator(
+        self.n_samples_ = len(X)
+        self.sample_ = len(X) if self.sample is None else min(int(self.sample), len(X))
+        self.mean_shape_operator_, self.mean_shape_operator_error_ = mean_shape_operator(
             points,
             self.n_neighbors_,
             degenerate=self.degenerate,
             algorithm=self.algorithm,
             n_jobs=self.n_jobs,
             progress=bool(self.verbose),
+            sample=self.sample_,
+            random_state=self.random_state,
+            return_error=True,
         )
         Sigma, S, varying = self._operators()
         self.scale_ = covariance_scale(self.covariance_, self.mean_shape_operator_)
         if self.scale_ == 0 and alpha != 0:
+            every = "every point" if self.sample_ == len(X) else f"each of the {self.sample_} sampled points"
             warnings.warn(
-                "The mean shape operator is zero: the data are constant, or every point has as many "
+                f"The mean shape operator is zero: the data are constant, or {every} has as many "
                 f"duplicates as neighbours (k = {self.n_neighbors_}). Fitting PCA instead (alpha_ = 0). "
                 "Drop duplicated rows or raise n_neighbors to use curvature.",
                 UserWarning,
@@ -284,6 +295,8 @@ class CurvedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def summary(self) -> str:
         """Describe the fit in a few lines: k, α, λ, gap, skewness, how real the spectrum is, angles to PCA.
+
+        A sample has a line of its own, with ‖SE‖_F / ‖S̄‖_F for how well S̄ is known.
 
         Returns
         -------

@@ -86,6 +86,35 @@ def bauer_fike_bound(shape_operator: ArrayLike, lambda_: float) -> float:
     return lambda_ * norm if norm > 0 else 0.0
 
 
+def relative_error(shape_operator: ArrayLike, standard_error: ArrayLike) -> float:
+    """Return ‖SE‖_F / ‖S̄‖_F, how far a sampled S̄ is expected to be from that of all points.
+
+    Parameters
+    ----------
+    shape_operator : array-like of shape (d, d)
+        S̄.
+    standard_error : array-like of shape (d, d)
+        Standard error of each entry.
+
+    Returns
+    -------
+    float
+        0 without an error, ∞ for S̄ = 0 with one.
+
+    Examples
+    --------
+    >>> relative_error([[-3.0, 0.0], [0.0, -4.0]], [[0.3, 0.0], [0.0, 0.4]])
+    0.1
+    """
+    S, error = np.asarray(shape_operator, dtype=np.float64), np.asarray(standard_error, dtype=np.float64)
+    if not error.any():
+        return 0.0
+    if not S.any():
+        return float("inf")
+    largest = np.abs(S).max()  # Divided first: squares may not fit in float64.
+    return float(np.linalg.norm(error / largest) / np.linalg.norm(S / largest))
+
+
 def angles_to_pca(covariance: ArrayLike, directions: ArrayLike) -> NDArray[np.float64]:
     """Principal angles between a subspace and PCA's of the same dimension.
 
@@ -134,6 +163,7 @@ def summary(estimator: CurvedPCA) -> str:
     lines = [
         f"{type(estimator).__name__}: {_count(d, 'feature')} to {_count(m, 'component')}{through}",
         f"  neighbours       k = {estimator.n_neighbors_}{rule}",
+        *_sample(estimator),
         f"  mixing           {weight}{_how(estimator)}",
         f"  eigengap         {_gap(estimator)}",
         f"  skew ratio       {estimator.skew_ratio_:.3g} (0 is a symmetric shape operator)",
@@ -147,6 +177,16 @@ def summary(estimator: CurvedPCA) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _sample(estimator: Any) -> list[str]:
+    n, m = estimator.n_samples_, estimator.sample_
+    if m == n:
+        return []
+    error = relative_error(estimator.mean_shape_operator_, estimator.mean_shape_operator_error_)
+    return [
+        f"  sample           {m} of {n} points, the shape operator is off by about {error:.2g} of its norm"
+    ]
 
 
 def _how(estimator: Any) -> str:

@@ -49,6 +49,11 @@ class SHOPCA(CurvedPCA):
         average over all bases, or take the one LAPACK returns.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
         How the neighbours are searched. The result does not depend on it.
+    sample : int or None, default=None
+        Estimate S̄ from a random sample of this many rows, at least 2, whose neighbours are still exact and
+        among all rows. Everything else uses all rows. If there are no more rows than this, all are taken.
+    random_state : int, default=0
+        Seed of the sample. The same seed gives the same fit.
     n_jobs : int or None, default=None
         Number of threads for S̄; None for all cores, negative to count from the end. The result does not
         depend on it.
@@ -74,9 +79,11 @@ class SHOPCA(CurvedPCA):
         The same as a fraction of the total variance.
     covariance_ : ndarray of shape (n_kept, n_kept)
         Σ, divided by n_samples - 1. n_kept is n_features, or `max_features` where PCA came first; then this
-        and the next two are in the space of its scores.
+        and the next three are in the space of its scores.
     mean_shape_operator_ : ndarray of shape (n_kept, n_kept)
         S̄ as estimated, whatever `symmetric`.
+    mean_shape_operator_error_ : ndarray of shape (n_kept, n_kept)
+        Standard error of each entry of S̄ due to `sample`; zeros where all rows were taken.
     curved_covariance_ : ndarray of shape (n_kept, n_kept)
         Σ_curv; S̄ alone for ``alpha=inf``.
     scale_ : float
@@ -87,6 +94,8 @@ class SHOPCA(CurvedPCA):
         The candidates and their eigengaps; only the one for a given `alpha`.
     n_neighbors_ : int
         k.
+    n_samples_, sample_ : int
+        Number of rows, and of those S̄ was estimated from.
     skew_ratio_ : float
         ‖S̄_skew‖₂ / ‖S̄_sym‖₂.
     imaginary_ratio_ : float
@@ -142,6 +151,8 @@ class SHOPCA(CurvedPCA):
         max_features: int | None = 25,
         degenerate: Degenerate = "average",
         algorithm: Algorithm = "auto",
+        sample: int | None = None,
+        random_state: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -154,6 +165,8 @@ class SHOPCA(CurvedPCA):
         self.max_features = max_features
         self.degenerate = degenerate
         self.algorithm = algorithm
+        self.sample = sample
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -220,7 +233,8 @@ class ShapeOperatorEigenmaps(CurvedPCA):
 
     Parameters
     ----------
-    n_components, n_neighbors, symmetric, max_features, degenerate, algorithm, n_jobs, verbose
+    n_components, n_neighbors, symmetric, max_features, degenerate, algorithm, sample, random_state, n_jobs, \
+verbose
         As in `SHOPCA`.
 
     Attributes
@@ -230,8 +244,8 @@ class ShapeOperatorEigenmaps(CurvedPCA):
     alpha_, lambda_, bauer_fike_bound_ : float
         Infinite.
     components_, mean_, n_components_, eigenvalues_, explained_variance_, explained_variance_ratio_, \
-covariance_, mean_shape_operator_, scale_, alpha_grid_, eigengaps_, n_neighbors_, skew_ratio_, \
-imaginary_ratio_, n_features_in_, feature_names_in_
+covariance_, mean_shape_operator_, mean_shape_operator_error_, scale_, alpha_grid_, eigengaps_, \
+n_neighbors_, n_samples_, sample_, skew_ratio_, imaginary_ratio_, n_features_in_, feature_names_in_
         As in `SHOPCA`.
 
     See Also
@@ -256,6 +270,8 @@ imaginary_ratio_, n_features_in_, feature_names_in_
         max_features: int | None = 25,
         degenerate: Degenerate = "average",
         algorithm: Algorithm = "auto",
+        sample: int | None = None,
+        random_state: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -265,6 +281,8 @@ imaginary_ratio_, n_features_in_, feature_names_in_
         self.max_features = max_features
         self.degenerate = degenerate
         self.algorithm = algorithm
+        self.sample = sample
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 

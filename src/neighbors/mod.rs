@@ -146,27 +146,50 @@ pub fn search(
 
 /// Neighbours somebody else found, used as they are once every one is a row of `points`.
 pub fn as_given(points: &Points, k: usize, given: ArrayView2<i64>) -> Result<Array2<u32>> {
+    check_shape(points, k, given)?;
+    row_numbers("neighbors", given, points.len())
+}
+
+/// The same for some rows only; all of `given` is checked, only those rows are copied.
+pub fn as_given_rows(
+    points: &Points,
+    rows: &[u32],
+    k: usize,
+    given: ArrayView2<i64>,
+) -> Result<Array2<u32>> {
+    check_shape(points, k, given)?;
+    check_rows("neighbors", given, points.len())?;
+    Ok(Array2::from_shape_fn((rows.len(), k), |(line, place)| {
+        given[[rows[line] as usize, place]] as u32
+    }))
+}
+
+/// There must be a line of k for each point.
+fn check_shape(points: &Points, k: usize, given: ArrayView2<i64>) -> Result<()> {
     check_k(k, points.len())?;
     let (given_rows, given_columns) = given.dim();
     if (given_rows, given_columns) != (points.len(), k) {
         return Err(Error::NeighborShape { rows: points.len(), k, given_rows, given_columns });
     }
-    row_numbers("neighbors", given, points.len())
+    Ok(())
 }
 
-/// Checks that every entry of the argument `what` numbers one of `rows` rows.
+/// The entries of the argument `what`, once every one numbers one of `rows` rows.
 pub(crate) fn row_numbers(
     what: &'static str,
     given: ArrayView2<i64>,
     rows: usize,
 ) -> Result<Array2<u32>> {
-    let most = rows - 1;
-    if let Some(((row, _), &index)) =
-        given.indexed_iter().find(|(_, index)| !(0..rows as i64).contains(index))
-    {
-        return Err(Error::IndexOutOfRange { what, index, row, most });
-    }
+    check_rows(what, given, rows)?;
     Ok(given.mapv(|index| index as u32))
+}
+
+fn check_rows(what: &'static str, given: ArrayView2<i64>, rows: usize) -> Result<()> {
+    let most = rows - 1;
+    match given.indexed_iter().find(|(_, index)| !(0..rows as i64).contains(index)) {
+        Some(((row, _), &index)) => Err(Error::IndexOutOfRange { what, index, row, most }),
+        None => Ok(()),
+    }
 }
 
 /// k must leave a covariance, and there must be that many other points.

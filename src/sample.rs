@@ -1,0 +1,230 @@
+//! Some frames, chosen at random → S̄ and its standard error.
+//!
+//! Let the sample be m of the n points, drawn without replacement and in random order. It is cut into G groups of
+//! consecutive points, nearly equal in size. With m_g points and the mean S̄_g in group g,
+//!
+//! ```text
+//! SE² = (1 − m/n) / (m (G − 1)) · Σ_g m_g (S̄_g − S̄)²        (entry by entry)
+//! ```
+//!
+//! Were s² the variance of an entry over all n points (divided by n − 1), the mean of a sample would have the variance
+//! (1 − m/n) s²/m. Groups of any sizes have E S̄_g² = (E S̄)² + (1/m_g − 1/n) s², and likewise S̄ itself with m, so
+//! that E Σ_g m_g (S̄_g − S̄)² = (G − 1) s²: SE² is right on average. As a square with G − 1 degrees of freedom it
+//! makes SE itself uncertain by about 1/√(2(G − 1)), 13 % for 32 groups.
+//!
+//! Squares of the single operators would be a little more certain, but each operator would have to exist as d×d,
+//! which its factors avoid.
+
+use ndarray::{Array2, ArrayView2, Zip};
+
+use crate::error::{Error, Result};
+use crate::frame::Degenerate;
+use crate::mean::{POINTS_PER_BLOCK, ShapeSum, for_each_sum};
+use crate::points::Points;
+use crate::task::Task;
+
+/// Groups of a sample that has at least as many points; a smaller one has a group for each.
+const GROUPS: usize = 32;
+
+/// A mean over a random sample of points, and how far the mean over all of them may be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sampled {
+    /// The mean of the sample's shape operators, d×d.
+    pub mean: Array2<f64>,
+    /// The standard error of each entry; zero if the sample is all of the points.
+    pub standard_error: Array2<f64>,
+}
+
+/// The mean of the shape operators of a random sample of `points`.
+///
+/// Each row of `neighbors` holds the neighbours of another point of the sample, among all of `points`. The rows must be in
+/// random order: groups of consecutive ones stand for samples of their own.
+///
+/// The operators are summed as one wide product in each group, also where the mean over all points would be scattered:
+/// that takes a product over all points for each sum.
+///
+/// ```
+/// use ndarray::Array2;
+/// use shopca_rs::neighbors::{self, Queries};
+/// use shopca_rs::{Algorithm, Degenerate, Points, Task, sample};
+///
+/// let x = Array2::from_shape_fn((500, 2), |(i, j)| (i as f64 * [0.7, 1.3][j]).sin());
+/// let (points, task) = (Points::new(x.view())?, Task::new());
+/// // A stand-in for a shuffle: 150 rows in an order that has nothing to do with the data.
+/// let rows: Vec<u32> = (0..150).map(|i| i * 197 % 500).collect();
+/// let found = neighbors::search(&points, Queries::Rows(&rows), 5, Algorithm::Auto, &task)?;
+/// let sampled =
+///     sample::mean_shape_operator(&points, found.indices.view(), Degenerate::Average, &task)?;
+/// assert!(sampled.standard_error[[0, 0]] < 0.1 * sampled.mean[[0, 0]].abs());
+/// # Ok::<(), shopca_rs::Error>(())
+/// ```
+pub fn mean_shape_operator(
+    points: &Points,
+    neighbors: ArrayView2<u32>,
+    degenerate: Degenerate,
+    task: &Task,
+) -> Result<Sampled> {
+    let (count, k) = neighbors.dim();
+    let (all, dim) = (points.len(), points.dim());
+    if count < 2 || count > all {
+        return Err(Error::SampleSize { given: count, most: all });
+    }
+    let neighbors = neighbors.as_standard_layout();
+    let lists: Vec<&[u32]> = neighbors.as_slice().expect("row-major").chunks_exact(k).collect();
+    let groups = GROUPS.min(count);
+    let cuts: Vec<usize> = (0..=groups).map(|group| group * count / groups).collect();
+    let blocks: Vec<&[&[u32]]> =
+        cuts.windows(2).flat_map(|cut| lists[cut[0]..cut[1]].chunks(POINTS_PER_BLOCK)).collect();
+    let (mut sums, mut group) = (GroupedSum::empty(dim)?, ShapeSum::empty(dim)?);
+    for_each_sum(points, &blocks, k, degenerate, task, |sum| {
+        group.merge(sum);
+        if sums.total.count + group.count == cuts[sums.groups + 1] {
+            sums.push(&group);
+            group.count = 0;
+            group.sum.fill(0.0);
+        }
+    })?;
+    Ok(sums.finish(all))
+}
+
+/// The sum over some groups, and how far their means are apart.
+struct GroupedSum {
+    total: ShapeSum,
+    groups: usize,
+    /// √(Σ_g m_g (S̄_g − S̄)²), entry by entry. The root, because the squares may not fit a double.
+    deviation: Array2<f64>,
+}
+
+impl GroupedSum {
+    fn empty(dim: usize) -> Result<Self> {
+        Ok(Self { total: ShapeSum::empty(dim)?, groups: 0, deviation: ShapeSum::empty(dim)?.sum })
+    }
+
+    /// A group of m_g points whose mean is δ away from that of the m before adds m m_g / (m + m_g) δ² to the squares.
+    fn push(&mut self, group: &ShapeSum) {
+        if self.groups > 0 {
+            let (before, new) = (self.total.count as f64, group.count as f64);
+            let weight = (before * new / (before + new)).sqrt();
+            Zip::from(&mut self.deviation).and(&self.total.sum).and(&group.sum).for_each(
+                |deviation, total, sum| {
+                    *deviation = deviation.hypot((sum / new - total / before) * weight);
+                },
+            );
+        }
+        self.total.merge(group);
+        self.groups += 1;
+    }
+
+    /// The mean and its standard error as an estimate of the mean over `all` points.
+    fn finish(self, all: usize) -> Sampled {
+        let (count, freedom) = (self.total.count as f64, (self.groups - 1) as f64);
+        let factor = ((1.0 - count / all as f64) / (count * freedom)).sqrt();
+        let standard_error = self.deviation * factor;
+        Sampled { mean: self.total.mean(), standard_error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Axis;
+
+    use super::*;
+    use crate::neighbors::{self, Algorithm, Queries};
+    use crate::{local, mean};
+
+    fn wave(rows: usize, dim: usize) -> Array2<f64> {
+        Array2::from_shape_fn((rows, dim), |(i, j)| ((i * 37 + j * 101) as f64 * 0.7).sin())
+    }
+
+    fn sampled(x: &Array2<f64>, rows: &[u32], k: usize) -> Result<Sampled> {
+        let (points, task) = (Points::new(x.view())?, Task::new());
+        let found = neighbors::search(&points, Queries::Rows(rows), k, Algorithm::Auto, &task)?;
+        mean_shape_operator(&points, found.indices.view(), Degenerate::Average, &task)
+    }
+
+    /// The formula of the module's comment, from single operators.
+    fn by_definition(x: &Array2<f64>, rows: &[u32], k: usize) -> Sampled {
+        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
+        let found =
+            neighbors::search(&points, Queries::Rows(rows), k, Algorithm::Brute, &task).unwrap();
+        let operators =
+            local::shape_operators(&points, found.indices.view(), Degenerate::Average, &task)
+                .unwrap();
+        let mean = operators.mean_axis(Axis(0)).unwrap();
+        let (count, groups) = (rows.len(), rows.len().min(32));
+        let mut squares = Array2::<f64>::zeros(mean.dim());
+        for group in 0..groups {
+            let (start, end) = (group * count / groups, (group + 1) * count / groups);
+            let own = operators.slice(ndarray::s![start..end, .., ..]).mean_axis(Axis(0)).unwrap();
+            squares += &((own - &mean).mapv(|gap| gap * gap) * (end - start) as f64);
+        }
+        let factor = (1.0 - count as f64 / x.nrows() as f64) / (count as f64 * (groups - 1) as f64);
+        Sampled { mean, standard_error: (squares * factor).mapv(f64::sqrt) }
+    }
+
+    fn close(a: &Array2<f64>, b: &Array2<f64>) -> bool {
+        let scale = b.iter().fold(1e-300_f64, |most, entry| most.max(entry.abs()));
+        a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * scale)
+    }
+
+    #[test]
+    fn mean_and_error_follow_their_definition_for_any_sizes_of_groups() {
+        // 600 points have groups of 18 and 19, 8500 of more than one block.
+        for (rows, dim, k, count) in
+            [(40, 3, 5, 2), (40, 3, 5, 33), (900, 4, 6, 600), (9001, 2, 4, 8500), (300, 70, 9, 70)]
+        {
+            let x = wave(rows, dim);
+            let chosen: Vec<u32> = (0..count).map(|i| (i * 613 % rows) as u32).collect();
+            let (got, expected) = (sampled(&x, &chosen, k).unwrap(), by_definition(&x, &chosen, k));
+            assert!(close(&got.mean, &expected.mean), "mean of {count}");
+            assert!(close(&got.standard_error, &expected.standard_error), "error of {count}");
+        }
+    }
+
+    #[test]
+    fn all_points_have_no_error() {
+        let x = wave(200, 3);
+        let rows: Vec<u32> = (0..200).map(|i| i * 77 % 200).collect();
+        let got = sampled(&x, &rows, 6).unwrap();
+        assert!(got.standard_error.iter().all(|&error| error == 0.0));
+        let points = Points::new(x.view()).unwrap();
+        let task = Task::new();
+        let found = neighbors::search(&points, Queries::All, 6, Algorithm::Auto, &task).unwrap();
+        let full =
+            mean::mean_shape_operator(&points, found.indices.view(), Degenerate::Average, &task);
+        assert!(close(&got.mean, &full.unwrap()));
+    }
+
+    #[test]
+    fn the_error_of_huge_and_of_tiny_data_is_that_of_the_same_data_scaled() {
+        let (x, rows) = (wave(100, 3), Vec::from_iter((0..40).map(|i| i * 77 % 100)));
+        let plain = sampled(&x, &rows, 6).unwrap().standard_error;
+        for exponent in [480, -470] {
+            let scale = f64::from(exponent).exp2();
+            let scaled = sampled(&(&x * scale), &rows, 6).unwrap().standard_error;
+            assert!(close(&(scaled / scale / scale), &plain), "2^{exponent}");
+        }
+    }
+
+    #[test]
+    fn a_sample_of_one_or_of_too_many_is_refused() {
+        let x = wave(30, 2);
+        for count in [0, 1, 31] {
+            let rows: Vec<u32> = (0..count).map(|i| i % 30).collect();
+            let expected = Error::SampleSize { given: count as usize, most: 30 };
+            assert_eq!(sampled(&x, &rows, 4), Err(expected));
+        }
+    }
+
+    #[test]
+    fn the_bits_do_not_depend_on_the_pool() {
+        let x = wave(3000, 5);
+        let rows: Vec<u32> = (0..1500).map(|i| i * 613 % 3000).collect();
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| sampled(&x, &rows, 9).unwrap())
+        };
+        let one = with(1);
+        assert!([2, 3, 8].into_iter().all(|threads| with(threads) == one));
+    }
+}
