@@ -35,41 +35,71 @@ mod _core {
     #[pymodule_export]
     use super::{
         k_neighbors, local_shape_operators, mean_shape_operator, principal_curvatures,
-        sampled_shape_operator,
+        sampled_shape_operator, shape_sum,
     };
 }
 
-/// The k nearest rows of x to each row of x (itself left out) or of queries.
+/// The k nearest rows of x and their squared distances, to each of the rows `points` of x (itself left out), to all of
+/// its rows, or to other points.
 #[pyfunction]
-#[pyo3(signature = (x, k, queries, algorithm, n_jobs, progress))]
+#[pyo3(signature = (x, k, queries, points, algorithm, n_jobs, progress))]
+#[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
 #[expect(clippy::type_complexity, reason = "a pair of arrays is what Python gets")]
 fn k_neighbors<'py>(
     py: Python<'py>,
     x: PyReadonlyArray2<'py, f64>,
     k: usize,
     queries: Option<PyReadonlyArray2<'py, f64>>,
+    points: Option<PyReadonlyArray1<'py, i64>>,
     algorithm: &str,
     n_jobs: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f64>>)> {
     let algorithm = parse_algorithm(algorithm)?;
     let (x, queries) = (x.as_array(), queries.as_ref().map(|queries| queries.as_array()));
-    let (indices, distances) = run(py, n_jobs, progress, |task| {
+    let chosen = points.as_ref().map(|points| points.as_array().insert_axis(Axis(1)));
+    let (indices, squared) = run(py, n_jobs, progress, |task| {
         let points = Points::new(x)?;
         let queries = queries.map(|queries| points.queries(queries)).transpose()?;
-        let wanted = queries.as_ref().map_or(Queries::All, Queries::Points);
+        let rows = chosen.map(|chosen| chosen_rows(&points, chosen)).transpose()?;
+        let wanted = match (&queries, &rows) {
+            (Some(queries), _) => Queries::Points(queries),
+            (None, Some(rows)) => Queries::Rows(rows),
+            (None, None) => Queries::All,
+        };
         task.expect(wanted.count(&points));
         let found = neighbors::search(&points, wanted, k, algorithm, task)?;
-        let mut distances = found.squared_distances;
-        distances.mapv_inplace(f64::sqrt);
         let mut indices = try_zeros(found.indices.len())?;
         for (out, &index) in indices.iter_mut().zip(&found.indices) {
             *out = i64::from(index);
         }
         let shape = found.indices.raw_dim();
-        Ok((Array2::from_shape_vec(shape, indices).expect("as many as found"), distances))
+        let indices = Array2::from_shape_vec(shape, indices).expect("as many as found");
+        Ok((indices, found.squared_distances))
     })?;
-    Ok((indices.into_pyarray(py), distances.into_pyarray(py)))
+    Ok((indices.into_pyarray(py), squared.into_pyarray(py)))
+}
+
+/// The sum of the shape operators of given neighbourhoods, any number of them.
+#[pyfunction]
+#[pyo3(signature = (x, neighbors, degenerate, n_jobs, progress))]
+fn shape_sum<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray2<'py, f64>,
+    neighbors: PyReadonlyArray2<'py, i64>,
+    degenerate: &str,
+    n_jobs: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let degenerate = parse_degenerate(degenerate)?;
+    let (x, given) = (x.as_array(), neighbors.as_array());
+    let sum = run(py, n_jobs, progress, |task| {
+        let points = Points::new(x)?;
+        let indices = neighbors::row_numbers("neighbors", given, points.len())?;
+        task.expect(indices.nrows());
+        Ok(mean::shape_sum(&points, indices.view(), degenerate, task)?.sum)
+    })?;
+    Ok(sum.into_pyarray(py))
 }
 
 /// The mean shape operator of x.
@@ -117,8 +147,7 @@ fn sampled_shape_operator<'py>(
     let chosen = points.as_array().insert_axis(Axis(1));
     let sampled = run(py, n_jobs, progress, |task| {
         let points = Points::new(x)?;
-        let (rows, _) =
-            neighbors::row_numbers("points", chosen, points.len())?.into_raw_vec_and_offset();
+        let rows = chosen_rows(&points, chosen)?;
         let queries = Queries::Rows(&rows);
         let indices = neighborhoods(&points, queries, k, algorithm, given, task)?;
         sample::mean_shape_operator(&points, indices.view(), degenerate, task)
@@ -146,11 +175,8 @@ fn local_shape_operators<'py>(
     let chosen = points.as_ref().map(|points| points.as_array().insert_axis(Axis(1)));
     let operators = run(py, n_jobs, progress, |task| {
         let points = Points::new(x)?;
-        let rows = chosen
-            .map(|chosen| neighbors::row_numbers("points", chosen, points.len()))
-            .transpose()?
-            .map(Array2::into_raw_vec_and_offset);
-        let queries = rows.as_ref().map_or(Queries::All, |(rows, _)| Queries::Rows(rows));
+        let rows = chosen.map(|chosen| chosen_rows(&points, chosen)).transpose()?;
+        let queries = rows.as_ref().map_or(Queries::All, |rows| Queries::Rows(rows));
         let indices = neighborhoods(&points, queries, k, algorithm, given, task)?;
         local::shape_operators(&points, indices.view(), degenerate, task)
     })?;
@@ -179,6 +205,11 @@ fn principal_curvatures<'py>(
         local::principal_curvatures(&points, indices.view(), degenerate, task)
     })?;
     Ok(principal.into_pyarray(py))
+}
+
+/// Row numbers that Python gave as one column.
+fn chosen_rows(points: &Points, chosen: ArrayView2<i64>) -> Result<Vec<u32>> {
+    Ok(neighbors::row_numbers("points", chosen, points.len())?.into_raw_vec_and_offset().0)
 }
 
 /// The neighbours of the queries, as given or searched for. Announces both stages of the work.

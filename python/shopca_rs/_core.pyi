@@ -11,6 +11,7 @@ __all__ = [
     "mean_shape_operator",
     "principal_curvatures",
     "sampled_shape_operator",
+    "shape_sum",
 ]
 
 _Progress = Callable[[int, int], object]
@@ -21,6 +22,7 @@ def k_neighbors(
     x: NDArray[np.float64],
     k: int,
     queries: NDArray[np.float64] | None,
+    points: NDArray[np.int64] | None,
     algorithm: _Algorithm,
     n_jobs: int,
     progress: _Progress | None,
@@ -54,6 +56,13 @@ def sampled_shape_operator(
     n_jobs: int,
     progress: _Progress | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def shape_sum(
+    x: NDArray[np.float64],
+    neighbors: NDArray[np.int64],
+    degenerate: _Degenerate,
+    n_jobs: int,
+    progress: _Progress | None,
+) -> NDArray[np.float64]: ...
 def principal_curvatures(
     x: NDArray[np.float64],
     k: int,

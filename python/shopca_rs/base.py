@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -86,7 +87,9 @@ class CurvedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_neighbors_ = self._resolve_neighbors(len(X))
         centred = self._centre(X)
         total = float((centred**2).sum()) / (len(X) - 1)
-        self.n_components_, basis = self._prepare(centred)
+        self.n_components_, basis = self._prepare(
+            X.shape[0], X.shape[1], lambda: _principal_components(centred)
+        )
         self._basis = basis
         points = X if basis is None else centred @ basis.T
         deviations = centred if basis is None else points
@@ -105,10 +108,21 @@ class CurvedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             random_state=self.random_state,
             return_error=True,
         )
+        return self._solve(alpha, alpha_grid, criterion, total)
+
+    def _solve(
+        self, alpha: float | str, alpha_grid: ArrayLike | None, criterion: Criterion, total: float
+    ) -> Self:
+        """Find α, λ and the components from Σ and S̄; `total` is the variance before any PCA."""
+        basis = self._basis
         Sigma, S, varying = self._operators()
         self.scale_ = covariance_scale(self.covariance_, self.mean_shape_operator_)
         if self.scale_ == 0 and alpha != 0:
-            every = "every point" if self.sample_ == len(X) else f"each of the {self.sample_} sampled points"
+            every = (
+                "every point"
+                if self.sample_ == self.n_samples_
+                else f"each of the {self.sample_} sampled points"
+            )
             warnings.warn(
                 f"The mean shape operator is zero: the data are constant, or {every} has as many "
                 f"duplicates as neighbours (k = {self.n_neighbors_}). Fitting PCA instead (alpha_ = 0). "
@@ -165,9 +179,15 @@ class CurvedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         return centred
 
-    def _prepare(self, centred: Matrix) -> tuple[int, Matrix | None]:
+    def _needs_pca(self, d: int) -> bool:
+        """Say whether PCA comes first, or has to count the components."""
+        too_many = self.max_features is not None and self.max_features < d
+        return too_many or not (self.n_components is None or isinstance(self.n_components, Integral))
+
+    def _prepare(
+        self, n: int, d: int, principal_components: Callable[[], tuple[Matrix, Matrix]]
+    ) -> tuple[int, Matrix | None]:
         """Return the number of components and, if PCA comes first, its directions as rows."""
-        n, d = centred.shape
         limit = d if self.max_features is None else min(self.max_features, d)
         wanted = self.n_components
         if isinstance(wanted, Integral) and wanted > min(n, d):
@@ -177,9 +197,9 @@ class CurvedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         if wanted is None:
             wanted = min(n, limit)
-        if limit == d and isinstance(wanted, Integral):
+        if not self._needs_pca(d):
             return int(wanted), None
-        variances, rows = _principal_components(centred)
+        variances, rows = principal_components()
         if isinstance(wanted, Integral):
             m = int(wanted)
         else:

@@ -297,10 +297,12 @@ def k_neighbors(
         "x": as_points(X),
         "k": as_count(k, "k", 2 if queries is None else 1),
         "queries": None if queries is None else as_points(queries, "queries"),
+        "points": None,
         "algorithm": as_choice(algorithm, "algorithm", ALGORITHMS),
         "n_jobs": as_threads(n_jobs),
     }
-    return _run(_core.k_neighbors, arguments, progress, "neighbours")
+    indices, squared = _run(_core.k_neighbors, arguments, progress, "neighbours")
+    return indices, np.sqrt(squared, out=squared)
 
 
 def _arguments(

@@ -1,0 +1,138 @@
+"""A dask collection → its blocks of rows, each with its place in the whole."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Blocks of rows that together are one table.
+
+    Attributes
+    ----------
+    parts : list of Delayed
+        The blocks, checked when they are computed.
+    sizes : tuple of int
+        Rows of each.
+    dim : int
+        Columns.
+    """
+
+    parts: list[Delayed]
+    sizes: tuple[int, ...]
+    dim: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of all blocks together."""
+        return sum(self.sizes)
+
+    @property
+    def firsts(self) -> list[int]:
+        """Number of the first row of each block."""
+        return [0, *accumulate(self.sizes)][:-1]
+
+
+def as_chunks(X: Any, name: str = "X") -> Chunks:
+    """Return the blocks of rows of a dask collection.
+
+    Parameters
+    ----------
+    X : dask array of shape (n, d) or dask dataframe
+        Unknown sizes of chunks are found by computing them once; chunks over columns are joined.
+    name : str, default="X"
+        What errors call it.
+
+    Returns
+    -------
+    Chunks
+        Its blocks.
+
+    Raises
+    ------
+    TypeError
+        If it is not a dask collection, or not of numbers.
+    ValueError
+        If it is not 2-D or a block is empty.
+    """
+    array = as_array(X, name)
+    sizes = tuple(int(size) for size in array.chunks[0])
+    for number, size in enumerate(sizes):
+        if size == 0:
+            raise ValueError(
+                f"Every chunk of {name} must have rows, chunk {number} has none. Drop empty partitions, for "
+                f"example with {name}.repartition or {name}.rechunk."
+            )
+    dim = int(array.shape[1])
+    blocks = array.to_delayed().ravel()
+    firsts = [0, *accumulate(sizes)]
+    check = delayed(_checked, pure=True)
+    parts = [
+        check(block, number, first, size, dim, name)
+        for number, (block, first, size) in enumerate(zip(blocks, firsts, sizes, strict=False))
+    ]
+    return Chunks(parts, sizes, dim)
+
+
+def as_array(X: Any, name: str = "X") -> da.Array:
+    """Return a dask collection as a 2-D dask array with known chunks of whole rows.
+
+    Parameters
+    ----------
+    X : dask array or dask dataframe
+        The collection.
+    name : str, default="X"
+        What errors call it.
+
+    Returns
+    -------
+    dask array of shape (n, d)
+        With one chunk over the columns.
+    """
+    if hasattr(X, "to_dask_array"):
+        X = X.to_dask_array(lengths=True)
+    if not isinstance(X, da.Array):
+        raise TypeError(
+            f"{name} must be a dask array or a dask dataframe, got {type(X).__name__}. Use shopca_rs itself "
+            "for data in memory, or dask.array.from_array."
+        )
+    if X.ndim != 2:
+        raise ValueError(f"{name} must be 2-D with points as rows, got {X.ndim}-D of shape {X.shape}.")
+    if X.dtype.kind not in "fiub":
+        raise TypeError(
+            f"{name} must hold real numbers, got dtype {X.dtype}. Encode or drop such columns first."
+        )
+    if any(math.isnan(size) for sizes in X.chunks for size in sizes):
+        X = X.compute_chunk_sizes()
+    return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
+
+
+def _checked(block: Any, number: int, first: int, size: int, dim: int, name: str) -> NDArray[Any]:
+    """Return a block if it is what it was announced to be."""
+    rows: NDArray[Any] = np.asarray(block)
+    where = f"chunk {number} of {name} (from row {first})"
+    if rows.ndim != 2 or rows.shape[1] != dim:
+        raise ValueError(
+            f"All chunks of {name} must have {dim} columns, {where} has shape {rows.shape}. Make the "
+            "columns of all partitions the same."
+        )
+    if len(rows) != size:
+        raise ValueError(
+            f"{where} must have {size} rows as announced, got {len(rows)}. Use {name}.compute_chunk_sizes()."
+        )
+    if rows.dtype.kind == "f" and not np.isfinite(rows).all():
+        row, column = np.argwhere(~np.isfinite(rows))[0]
+        raise ValueError(
+            f"{name} must hold finite numbers only, got {rows[row, column]} in {where}, row {first + row}, "
+            f"column {column}. Fill or drop such rows first."
+        )
+    return rows
