@@ -128,6 +128,56 @@ proptest! {
     }
 }
 
+/// The k nearest rows of a query by looking at every row.
+fn nearest_of_all(points: &Points, query: &[f64], own: Option<u32>, k: usize) -> Vec<(u32, f64)> {
+    let rows = (0..points.len() as u32).filter(|row| Some(*row) != own);
+    let mut all: Vec<(u32, f64)> =
+        rows.map(|row| (row, squared_distance(query, points.row(row as usize)))).collect();
+    all.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    all.truncate(k);
+    all
+}
+
+#[test]
+fn brute_force_over_many_groups_leaves_no_neighbour_out() {
+    let (rows, k) = (1100, 9);
+    let wave = |i: usize, j: usize| ((i * 31 + j * 17) as f64 * 0.37).sin();
+    let cluster = |i: usize, j: usize| ((i * i % 23) * (j + 2) % 7) as f64;
+    type Entry<'a> = &'a dyn Fn(usize, usize) -> f64;
+    let data: [(usize, Entry); 6] = [
+        (1, &|i, _| wave(i, 0)),
+        (5, &|i, j| cluster(i, j) + 1e-3 * wave(i, j)),
+        (5, &|i, j| 1e7 + cluster(i, j) + 1e-9 * wave(i, j)),
+        (3, &|i, j| (3.0 * wave(i, j)).round()),
+        (8, &|i, j| if i == 700 { 1e9 } else { wave(i, j).powi(5) * 10_f64.powi(3 - j as i32) }),
+        (40, &|i, j| if j < 35 { 0.1 * wave(i, j) } else { cluster(i, j) }),
+    ];
+    for (number, (dim, entry)) in data.into_iter().enumerate() {
+        let x = Array2::from_shape_fn((rows, dim), |(i, j)| entry(i, j));
+        let others = Array2::from_shape_fn((50, dim), |(i, j)| entry(7 * i, j) + wave(i, j));
+        let points = Points::new(x.view()).unwrap();
+        let others = points.queries(others.view()).unwrap();
+        let some: Vec<u32> = (0..300).map(|i| (i * i % rows) as u32).collect();
+        for queries in [Queries::All, Queries::Rows(&some), Queries::Points(&others)] {
+            let task = Task::new();
+            let found = neighbors::search(&points, queries, k, Algorithm::Brute, &task).unwrap();
+            for line in 0..queries.count(&points) {
+                let (query, own) = match queries {
+                    Queries::All => (points.row(line), Some(line as u32)),
+                    Queries::Rows(rows) => (points.row(rows[line] as usize), Some(rows[line])),
+                    Queries::Points(others) => (others.row(line), None),
+                };
+                let (indices, squared) =
+                    (found.indices.row(line), found.squared_distances.row(line));
+                let pairs: Vec<(u32, f64)> =
+                    indices.iter().copied().zip(squared.iter().copied()).collect();
+                let expected = nearest_of_all(&points, query, own, k);
+                assert_eq!(pairs, expected, "data set {number}, {queries:?}, line {line}");
+            }
+        }
+    }
+}
+
 #[test]
 fn wide_data_gives_the_same_bits_on_any_pool() {
     let x = Array2::from_shape_fn((700, 130), |(i, j)| ((i * 31 + j * 17) as f64 * 0.37).sin());

@@ -4,13 +4,17 @@
 //! itself left out. The squared distance is [`squared_distance`] on the rows as given, in double
 //! precision and in one fixed order of summation, so every [`Algorithm`] returns the same bits.
 
+mod boxes;
 mod brute;
 mod kd_tree;
+mod order;
 mod product;
+mod waiting;
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
+use std::sync::Mutex;
 
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
@@ -64,6 +68,16 @@ pub struct Neighbors {
     pub indices: Array2<u32>,
     /// Squared distances, in the same places.
     pub squared_distances: Array2<f64>,
+}
+
+impl Neighbors {
+    fn from_lines(k: usize, indices: Vec<u32>, squared: Vec<f64>) -> Self {
+        let (shape, shaped) = ((indices.len() / k, k), "one line of k per query");
+        Self {
+            indices: Array2::from_shape_vec(shape, indices).expect(shaped),
+            squared_distances: Array2::from_shape_vec(shape, squared).expect(shaped),
+        }
+    }
 }
 
 /// Whose neighbours are wanted.
@@ -140,7 +154,7 @@ pub fn search(
     }
     match algorithm.choose(points.len(), points.dim()) {
         Algorithm::KdTree => KdTree::new(points, task)?.search(queries, k, task),
-        _ => Brute::new(points).search(queries, k, task),
+        _ => Brute::new(points, task)?.search(queries, k, task),
     }
 }
 
@@ -255,7 +269,7 @@ struct Nearest {
 
 impl Nearest {
     fn new(capacity: usize) -> Self {
-        Self { capacity, heap: BinaryHeap::with_capacity(capacity) }
+        Self { capacity, heap: BinaryHeap::new() }
     }
 
     /// The squared distance a candidate must not exceed to be of interest.
@@ -304,11 +318,40 @@ where
             fill(first..first + count, indices, squared)?;
             task.advance(count)
         })?;
-    let shaped = "one line of k per query";
-    Ok(Neighbors {
-        indices: Array2::from_shape_vec((queries, k), indices).expect(shaped),
-        squared_distances: Array2::from_shape_vec((queries, k), squared).expect(shaped),
-    })
+    Ok(Neighbors::from_lines(k, indices, squared))
+}
+
+/// Fills the line of every query, in parallel blocks of at most `block` queries that follow each other in `order`.
+///
+/// `fill` gets the numbers of its queries and the lines to write.
+fn fill_in_order<F>(
+    order: &[u32],
+    k: usize,
+    block: usize,
+    task: &Task,
+    fill: F,
+) -> Result<Neighbors>
+where
+    F: Fn(&[u32], &mut [u32], &mut [f64]) -> Result<()> + Sync,
+{
+    let all = order.len() * k;
+    let lines = Mutex::new((try_zeros::<u32>(all)?, try_zeros::<f64>(all)?));
+    order.par_chunks(block).try_for_each(|numbers| {
+        let mut indices = vec![0; numbers.len() * k];
+        let mut squared = vec![0.0; numbers.len() * k];
+        fill(numbers, &mut indices, &mut squared)?;
+        let (all_indices, all_squared) =
+            &mut *lines.lock().expect("no thread panics while it copies");
+        let found = indices.chunks_exact(k).zip(squared.chunks_exact(k));
+        for (number, (indices, squared)) in numbers.iter().zip(found) {
+            let line = *number as usize * k..(*number as usize + 1) * k;
+            all_indices[line.clone()].copy_from_slice(indices);
+            all_squared[line].copy_from_slice(squared);
+        }
+        task.advance(numbers.len())
+    })?;
+    let (indices, squared) = lines.into_inner().expect("no thread panics while it copies");
+    Ok(Neighbors::from_lines(k, indices, squared))
 }
 
 /// Writes sorted candidates to one line of the result.

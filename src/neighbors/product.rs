@@ -5,8 +5,9 @@
 
 use crate::simd::Level;
 
-/// Points side by side in one panel: one AVX-512 register, two AVX2 or four SSE2/NEON ones.
-pub(super) const LANES: usize = 16;
+/// Points side by side in one panel: two AVX-512 registers; narrower kernels take it half by half.
+pub(super) const LANES: usize = 32;
+const HALF: usize = LANES / 2;
 
 /// Queries the widest kernel takes at once.
 pub(super) const MOST_ROWS: usize = 12;
@@ -23,156 +24,214 @@ pub(super) fn rows_per_tile(level: Level) -> usize {
 }
 
 /// What one panel has for a tile of queries.
-#[derive(Default)]
 pub(super) struct Found {
     /// sums[q][l] = norms[l] + Σⱼ packed[j][q] · panel[j][l].
     pub(super) sums: [[f32; LANES]; MOST_ROWS],
     /// Bit l of `passed[q]`: that sum is at most `thresholds[q]`.
-    pub(super) passed: [u16; MOST_ROWS],
+    pub(super) passed: [u32; MOST_ROWS],
+    /// Bit q: any bit of `passed[q]` is set.
+    pub(super) rows: u16,
 }
 
-/// Fills `found` if any sum passes. Bit q of the answer: any does for query q.
+impl Default for Found {
+    fn default() -> Self {
+        Self { sums: [[0.0; LANES]; MOST_ROWS], passed: [0; MOST_ROWS], rows: 0 }
+    }
+}
+
+/// The number of the first panel of which any sum passes, with what it has in `found`.
+///
+/// `packed` holds a factor for each column and query, `panels` whole panels of as many columns, `norms` a number for
+/// each of their points.
 #[inline]
-pub(super) fn filter(
+pub(super) fn first_passing(
     level: Level,
     packed: &[f32],
-    panel: &[f32],
-    norms: &[f32; LANES],
+    panels: &[f32],
+    norms: &[f32],
     thresholds: &[f32; MOST_ROWS],
     found: &mut Found,
-) -> u16 {
+) -> Option<usize> {
     match level {
         // SAFETY: `Level::detect` has found the features.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { x86::filter_avx512(packed, panel, norms, thresholds, found) },
+        Level::Avx512 => unsafe {
+            x86::first_passing_avx512(packed, panels, norms, thresholds, found)
+        },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { x86::filter_avx2(packed, panel, norms, thresholds, found) },
-        Level::Baseline => filter_portable(packed, panel, norms, thresholds, found),
+        Level::Avx2 => unsafe { x86::first_passing_avx2(packed, panels, norms, thresholds, found) },
+        Level::Baseline => first_passing_portable(packed, panels, norms, thresholds, found),
     }
 }
 
-fn filter_portable(
+fn first_passing_portable(
     packed: &[f32],
-    panel: &[f32],
-    norms: &[f32; LANES],
+    panels: &[f32],
+    norms: &[f32],
     thresholds: &[f32; MOST_ROWS],
     found: &mut Found,
-) -> u16 {
+) -> Option<usize> {
     const ROWS: usize = 3;
-    let mut registers = [*norms; ROWS];
-    let (columns, _) = panel.as_chunks::<LANES>();
     let (factors, _) = packed.as_chunks::<ROWS>();
-    for (column, factors) in columns.iter().zip(factors) {
-        for q in 0..ROWS {
-            for lane in 0..LANES {
-                registers[q][lane] += column[lane] * factors[q];
+    let (columns, _) = panels.as_chunks::<LANES>();
+    let (norms, _) = norms.as_chunks::<LANES>();
+    columns.chunks_exact(factors.len()).zip(norms).position(|(panel, norms)| {
+        found.rows = 0;
+        found.passed[..ROWS].fill(0);
+        for half in [0, HALF] {
+            let mut registers = [[0.0; HALF]; ROWS];
+            for q in 0..ROWS {
+                registers[q].copy_from_slice(&norms[half..half + HALF]);
+            }
+            for (column, factors) in panel.iter().zip(factors) {
+                let column = &column[half..half + HALF];
+                for q in 0..ROWS {
+                    for lane in 0..HALF {
+                        registers[q][lane] += column[lane] * factors[q];
+                    }
+                }
+            }
+            for q in 0..ROWS {
+                let mut bits = 0;
+                for (lane, sum) in registers[q].iter().enumerate() {
+                    bits |= u32::from(*sum <= thresholds[q]) << lane;
+                }
+                found.passed[q] |= bits << half;
+                found.sums[q][half..half + HALF].copy_from_slice(&registers[q]);
+                found.rows |= u16::from(bits != 0) << q;
             }
         }
-    }
-    let mut any = 0;
-    for q in 0..ROWS {
-        let mut bits = 0;
-        for (lane, sum) in registers[q].iter().enumerate() {
-            bits |= u16::from(*sum <= thresholds[q]) << lane;
-        }
-        found.passed[q] = bits;
-        found.sums[q] = registers[q];
-        any |= u16::from(bits != 0) << q;
-    }
-    any
+        found.rows != 0
+    })
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Found, LANES, MOST_ROWS};
+    use super::{Found, HALF, LANES, MOST_ROWS};
 
     #[target_feature(enable = "avx512f")]
-    pub(super) fn filter_avx512(
+    pub(super) fn first_passing_avx512(
         packed: &[f32],
-        panel: &[f32],
-        norms: &[f32; LANES],
+        panels: &[f32],
+        norms: &[f32],
         thresholds: &[f32; MOST_ROWS],
         found: &mut Found,
-    ) -> u16 {
+    ) -> Option<usize> {
         const ROWS: usize = 12;
-        // SAFETY: an array of sixteen floats.
-        let mut registers = [unsafe { _mm512_loadu_ps(norms.as_ptr()) }; ROWS];
-        let (columns, _) = panel.as_chunks::<LANES>();
+        // SAFETY: the two halves of an array of thirty-two floats.
+        let halves = |values: &[f32; LANES]| unsafe {
+            [_mm512_loadu_ps(values.as_ptr()), _mm512_loadu_ps(values.as_ptr().add(HALF))]
+        };
         let (factors, _) = packed.as_chunks::<ROWS>();
-        for (column, factors) in columns.iter().zip(factors) {
-            // SAFETY: an array of sixteen floats.
-            let column = unsafe { _mm512_loadu_ps(column.as_ptr()) };
-            for q in 0..ROWS {
-                registers[q] = _mm512_fmadd_ps(column, _mm512_set1_ps(factors[q]), registers[q]);
+        let (columns, _) = panels.as_chunks::<LANES>();
+        let (norms, _) = norms.as_chunks::<LANES>();
+        for (number, (panel, norms)) in columns.chunks_exact(factors.len()).zip(norms).enumerate() {
+            let mut registers = [halves(norms); ROWS];
+            for (column, factors) in panel.iter().zip(factors) {
+                let column = halves(column);
+                for q in 0..ROWS {
+                    let factor = _mm512_set1_ps(factors[q]);
+                    registers[q][0] = _mm512_fmadd_ps(column[0], factor, registers[q][0]);
+                    registers[q][1] = _mm512_fmadd_ps(column[1], factor, registers[q][1]);
+                }
             }
+            // Each comparison looks only at lanes where all before it failed: no masks to be joined.
+            let mut failed = [u16::MAX; 2];
+            for q in 0..ROWS {
+                let threshold = _mm512_set1_ps(thresholds[q]);
+                for half in 0..2 {
+                    failed[half] = _mm512_mask_cmp_ps_mask::<_CMP_NLE_UQ>(
+                        failed[half],
+                        registers[q][half],
+                        threshold,
+                    );
+                }
+            }
+            if failed[0] & failed[1] == u16::MAX {
+                continue;
+            }
+            found.rows = 0;
+            for q in 0..ROWS {
+                let threshold = _mm512_set1_ps(thresholds[q]);
+                let mask = |half: usize| {
+                    u32::from(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(registers[q][half], threshold))
+                };
+                let passed = mask(0) | mask(1) << HALF;
+                found.passed[q] = passed;
+                found.rows |= u16::from(passed != 0) << q;
+                let sums = found.sums[q].as_mut_ptr();
+                // SAFETY: the two halves of an array of thirty-two floats.
+                unsafe {
+                    _mm512_storeu_ps(sums, registers[q][0]);
+                    _mm512_storeu_ps(sums.add(HALF), registers[q][1]);
+                }
+            }
+            return Some(number);
         }
-        let mut bits = [0; ROWS];
-        let mut any = 0;
-        for q in 0..ROWS {
-            bits[q] = _mm512_cmp_ps_mask::<_CMP_LE_OQ>(registers[q], _mm512_set1_ps(thresholds[q]));
-            any |= u16::from(bits[q] != 0) << q;
-        }
-        if any == 0 {
-            return 0;
-        }
-        found.passed[..ROWS].copy_from_slice(&bits);
-        for (sums, register) in found.sums.iter_mut().zip(registers) {
-            // SAFETY: an array of sixteen floats.
-            unsafe { _mm512_storeu_ps(sums.as_mut_ptr(), register) };
-        }
-        any
+        None
     }
 
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn filter_avx2(
+    pub(super) fn first_passing_avx2(
         packed: &[f32],
-        panel: &[f32],
-        norms: &[f32; LANES],
+        panels: &[f32],
+        norms: &[f32],
         thresholds: &[f32; MOST_ROWS],
         found: &mut Found,
-    ) -> u16 {
+    ) -> Option<usize> {
         const ROWS: usize = 6;
-        // SAFETY: the two halves of an array of sixteen floats.
-        let halves = |values: &[f32; LANES]| unsafe {
-            [_mm256_loadu_ps(values.as_ptr()), _mm256_loadu_ps(values.as_ptr().add(LANES / 2))]
+        // SAFETY: the two quarters from `half` on of an array of thirty-two floats.
+        let quarters = |values: &[f32; LANES], half: usize| unsafe {
+            let values = values.as_ptr().add(half);
+            [_mm256_loadu_ps(values), _mm256_loadu_ps(values.add(HALF / 2))]
         };
-        let mut registers = [halves(norms); ROWS];
-        let (columns, _) = panel.as_chunks::<LANES>();
         let (factors, _) = packed.as_chunks::<ROWS>();
-        for (column, factors) in columns.iter().zip(factors) {
-            let column = halves(column);
-            for q in 0..ROWS {
-                let factor = _mm256_set1_ps(factors[q]);
-                registers[q][0] = _mm256_fmadd_ps(column[0], factor, registers[q][0]);
-                registers[q][1] = _mm256_fmadd_ps(column[1], factor, registers[q][1]);
+        let (columns, _) = panels.as_chunks::<LANES>();
+        let (norms, _) = norms.as_chunks::<LANES>();
+        for (number, (panel, norms)) in columns.chunks_exact(factors.len()).zip(norms).enumerate() {
+            found.rows = 0;
+            for half in [0, HALF] {
+                let mut registers = [quarters(norms, half); ROWS];
+                for (column, factors) in panel.iter().zip(factors) {
+                    let column = quarters(column, half);
+                    for q in 0..ROWS {
+                        let factor = _mm256_set1_ps(factors[q]);
+                        registers[q][0] = _mm256_fmadd_ps(column[0], factor, registers[q][0]);
+                        registers[q][1] = _mm256_fmadd_ps(column[1], factor, registers[q][1]);
+                    }
+                }
+                let mut here = 0;
+                for q in 0..ROWS {
+                    let threshold = _mm256_set1_ps(thresholds[q]);
+                    let mask = |quarter: usize| {
+                        let below = _mm256_cmp_ps::<_CMP_LE_OQ>(registers[q][quarter], threshold);
+                        _mm256_movemask_ps(below) as u32
+                    };
+                    let bits = mask(0) | mask(1) << (HALF / 2);
+                    found.passed[q] = (found.passed[q] & !(0xffff << half)) | bits << half;
+                    here |= u16::from(bits != 0) << q;
+                }
+                found.rows |= here;
+                if here == 0 {
+                    continue;
+                }
+                for q in 0..ROWS {
+                    let sums = found.sums[q][half..].as_mut_ptr();
+                    // SAFETY: two quarters of an array of thirty-two floats.
+                    unsafe {
+                        _mm256_storeu_ps(sums, registers[q][0]);
+                        _mm256_storeu_ps(sums.add(HALF / 2), registers[q][1]);
+                    }
+                }
+            }
+            if found.rows != 0 {
+                return Some(number);
             }
         }
-        let mut bits = [0_u16; ROWS];
-        let mut any = 0;
-        for q in 0..ROWS {
-            let threshold = _mm256_set1_ps(thresholds[q]);
-            let mask = |half: usize| {
-                let below = _mm256_cmp_ps::<_CMP_LE_OQ>(registers[q][half], threshold);
-                _mm256_movemask_ps(below) as u16
-            };
-            bits[q] = mask(0) | mask(1) << (LANES / 2);
-            any |= u16::from(bits[q] != 0) << q;
-        }
-        if any == 0 {
-            return 0;
-        }
-        found.passed[..ROWS].copy_from_slice(&bits);
-        for (sums, register) in found.sums.iter_mut().zip(registers) {
-            // SAFETY: the two halves of an array of sixteen floats.
-            unsafe {
-                _mm256_storeu_ps(sums.as_mut_ptr(), register[0]);
-                _mm256_storeu_ps(sums.as_mut_ptr().add(LANES / 2), register[1]);
-            }
-        }
-        any
+        None
     }
 }
 
@@ -182,12 +241,17 @@ mod tests {
 
     #[test]
     fn every_kernel_finds_what_the_portable_one_finds() {
-        let dim = 37;
+        let (dim, panels) = (37, 3);
         let value = |at: usize| ((at * 7919 % 101) as f32 - 50.0) / 8.0;
-        let panel: Vec<f32> = (0..dim * LANES).map(value).collect();
-        let norms: [f32; LANES] = std::array::from_fn(|lane| value(lane + 3));
-        let thresholds: [f32; MOST_ROWS] = std::array::from_fn(|q| 40.0 * (q % 3) as f32 - 40.0);
+        let values: Vec<f32> = (0..panels * dim * LANES).map(value).collect();
+        let norms: Vec<f32> = (0..panels * LANES).map(|place| value(place + 3)).collect();
         let query = |q: usize, j: usize| value(q * 1000 + j);
+        // Eighths of small integers: every sum is exact.
+        let sum = |q: usize, place: usize| {
+            let panel = &values[place / LANES * dim * LANES..];
+            let dot: f32 = (0..dim).map(|j| query(q, j) * panel[j * LANES + place % LANES]).sum();
+            norms[place] + dot
+        };
         let mut levels = vec![Level::Baseline, Level::detect()];
         #[cfg(target_arch = "x86_64")]
         if Level::detect() == Level::Avx512 {
@@ -196,21 +260,31 @@ mod tests {
         for level in levels {
             let rows = rows_per_tile(level);
             let packed: Vec<f32> = (0..dim * rows).map(|at| query(at % rows, at / rows)).collect();
+            let first = |thresholds: &[f32; MOST_ROWS], found: &mut Found| {
+                first_passing(level, &packed, &values, &norms, thresholds, found)
+            };
+            // Only the smallest sum of all passes, then none; then some of the first panel.
+            let pairs = (0..rows).flat_map(|q| (0..norms.len()).map(move |place| (q, place)));
+            let (q, place) = pairs.min_by(|a, b| sum(a.0, a.1).total_cmp(&sum(b.0, b.1))).unwrap();
             let mut found = Found::default();
-            let rows_found = filter(level, &packed, &panel, &norms, &thresholds, &mut found);
-            let Found { sums, passed } = found;
+            let mut thresholds = [f32::NEG_INFINITY; MOST_ROWS];
+            assert_eq!(first(&thresholds, &mut found), None);
+            thresholds[q] = sum(q, place);
+            assert_eq!(first(&thresholds, &mut found), Some(place / LANES));
+            assert_eq!(found.rows, 1 << q);
+            assert_eq!(found.passed[q], 1 << (place % LANES));
+            assert_eq!(found.sums[q][place % LANES], sum(q, place));
+
+            let thresholds = std::array::from_fn(|q| 40.0 * (q % 3) as f32 - 40.0);
+            assert_eq!(first(&thresholds, &mut found), Some(0));
             for q in 0..rows {
+                assert_eq!(found.rows >> q & 1 == 1, found.passed[q] != 0);
                 for lane in 0..LANES {
-                    // Eighths of small integers: every sum is exact.
-                    let dot: f32 = (0..dim).map(|j| query(q, j) * panel[j * LANES + lane]).sum();
-                    assert_eq!(sums[q][lane], norms[lane] + dot);
-                    assert_eq!(rows_found >> q & 1 == 1, passed[q] != 0);
-                    assert_eq!(passed[q] >> lane & 1 == 1, sums[q][lane] <= thresholds[q]);
+                    let passes = sum(q, lane) <= thresholds[q];
+                    assert_eq!(found.passed[q] >> lane & 1 == 1, passes);
+                    assert!(!passes || found.sums[q][lane] == sum(q, lane));
                 }
             }
-            let nothing = [f32::NEG_INFINITY; MOST_ROWS];
-            assert_eq!(filter(level, &packed, &panel, &norms, &nothing, &mut Found::default()), 0);
-            assert_ne!(rows_found, 0);
         }
     }
 }
