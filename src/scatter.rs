@@ -11,28 +11,32 @@
 //! the shares of a block of points are computed in parallel, then added in order, each stripe by one thread. So the
 //! bits do not depend on the number of threads.
 
-use ndarray::Array2;
-use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, s};
+mod product;
+
+use std::sync::{Mutex, PoisonError};
+
+use ndarray::Axis;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::lanes;
-use crate::matrix::{matrix, try_zeros};
+use crate::lanes::{self, STRIPE, Sharer, stripe_at};
+use crate::matrix::try_zeros;
 use crate::mean::ShapeSum;
 use crate::points::Points;
-use crate::simd::LANES;
+use crate::simd::{LANES, Line, Vector, Work, vectorized};
 use crate::task::Task;
 
-/// Columns of one stripe.
-const STRIPE: usize = 64;
+use product::{PANEL, multiply};
 
-/// Bytes of shares computed before they are added.
-const BYTES_PER_BLOCK: usize = 16 << 20;
+/// Bytes of shares computed before they are added: few enough to stay in the second cache.
+const BYTES_PER_BLOCK: usize = 2 << 20;
 
-/// Below this many columns the wide product of [`crate::mean`] is at least as fast: at k = 12 both take the
-/// same time for 64 columns, this 0.88 of it for 100 and 1.8 times as much for 16.
-const FEWEST_COLUMNS: usize = 64;
+/// Batches in a block, and parts of the product, for each thread at least.
+const TASKS_PER_THREAD: usize = 3;
+
+/// Below this many columns the wide product of [`crate::mean`] is at least as fast: at k = 12 this takes 1.12 of its
+/// time for 24 columns, 0.94 for 32, 0.86 for 40, 0.68 for 64 and 0.58 for 100.
+const FEWEST_COLUMNS: usize = 32;
 
 /// Whether `count` neighbourhoods of k among `rows` points in `dim` columns gain by this way of summing.
 ///
@@ -52,81 +56,85 @@ pub(crate) fn shape_sum(
     task: &Task,
 ) -> Result<ShapeSum> {
     let (rows, dim) = (points.len(), points.dim());
-    let mut stripes: Vec<Stripe> = (0..dim)
-        .step_by(STRIPE)
-        .map(|first| Stripe::new(first, STRIPE.min(dim - first), rows))
+    let width = dim.div_ceil(LANES);
+    let mut stripes: Vec<Stripe> = (0..width.div_ceil(STRIPE))
+        .into_par_iter()
+        .map(|index| Stripe::new(index, k, width, rows))
         .collect::<Result<_>>()?;
-    let batch = LANES * k * dim;
-    let batches = (BYTES_PER_BLOCK / size_of::<f64>() / batch).max(rayon::current_num_threads());
-    let mut shares = try_zeros::<f64>(batches * batch)?;
+    // Neither the blocks nor the parts of the product change the order of any sum.
+    let tasks = TASKS_PER_THREAD * rayon::current_num_threads();
+    let batch = LANES * k * width;
+    let batches = (BYTES_PER_BLOCK / size_of::<Line>() / batch).max(tasks);
+    let batches = batches.min(neighbors.len().div_ceil(LANES)).max(1);
+    let mut shares = try_zeros::<Line>(batches * batch)?;
+    let solvers: Vec<Mutex<Box<dyn Sharer>>> = (0..rayon::current_num_threads())
+        .map(|_| Mutex::new(lanes::sharer(k, dim).expect("`suits` has been asked")))
+        .collect();
     for block in neighbors.chunks(batches * LANES) {
-        shares.par_chunks_mut(batch).zip(block.par_chunks(LANES)).try_for_each_init(
-            || lanes::batch(k, dim).expect("`suits` has been asked"),
-            |solver, (shares, lists)| {
-                if !solver.solve(points, lists) {
-                    return Err(Error::no_convergence());
-                }
-                solver.write_shares(lists.len(), shares);
-                task.advance(lists.len())
-            },
-        )?;
-        stripes.par_iter_mut().for_each(|stripe| stripe.add(block, &shares, dim));
+        let batches = shares.par_chunks_mut(batch).zip(block.par_chunks(LANES));
+        batches.try_for_each(|(shares, lists)| {
+            // Each thread has its own, so nobody waits.
+            let own = &solvers[rayon::current_thread_index().unwrap_or(0)];
+            let mut solver = own.lock().unwrap_or_else(PoisonError::into_inner);
+            if !solver.share(points, lists, shares) {
+                return Err(Error::no_convergence());
+            }
+            task.advance(lists.len())
+        })?;
+        stripes
+            .par_iter_mut()
+            .for_each(|stripe| vectorized(Add { stripe, block, shares: &shares, batch }));
     }
-    let centred = centred(points)?;
-    let centred = matrix(&centred, rows, dim);
     let mut total = ShapeSum { count: neighbors.len(), ..ShapeSum::empty(dim)? };
-    let products: Vec<Array2<f64>> =
-        stripes.par_iter().map(|stripe| stripe.times(centred)).collect();
-    for (stripe, product) in stripes.iter().zip(products) {
-        total.sum.slice_mut(s![stripe.first..stripe.first + stripe.width, ..]).assign(&product);
-    }
+    let columns = width.div_ceil(PANEL).div_ceil(tasks) * PANEL * LANES;
+    let means = points.column_means();
+    let parts: Vec<_> = total.sum.axis_chunks_iter_mut(Axis(1), columns).collect();
+    parts
+        .into_par_iter()
+        .enumerate()
+        .try_for_each(|(part, sum)| multiply(&stripes, points, &means, part * columns, sum))?;
     Ok(total)
 }
 
 /// Some columns of V.
 struct Stripe {
-    first: usize,
+    /// Where its shares begin in those of eight neighbourhoods.
+    offset: usize,
+    /// Lines in a row.
     width: usize,
-    values: Vec<f64>,
+    values: Vec<Line>,
 }
 
 impl Stripe {
-    fn new(first: usize, width: usize, rows: usize) -> Result<Self> {
-        Ok(Self { first, width, values: try_zeros(rows * width)? })
-    }
-
-    /// Adds a block's shares, point after point, neighbour after neighbour.
-    fn add(&mut self, block: &[&[u32]], shares: &[f64], dim: usize) {
-        let neighbors = block.iter().flat_map(|list| list.iter());
-        for (&neighbor, share) in neighbors.zip(shares.chunks_exact(dim)) {
-            let start = neighbor as usize * self.width;
-            let row = &mut self.values[start..start + self.width];
-            for (sum, share) in row.iter_mut().zip(&share[self.first..]) {
-                *sum += share;
-            }
-        }
-    }
-
-    /// Its rows of VᵀX.
-    fn times(&self, points: ArrayView2<f64>) -> Array2<f64> {
-        let own = matrix(&self.values, points.nrows(), self.width);
-        let mut product = Array2::zeros((self.width, points.ncols()));
-        general_mat_mul(1.0, &own.t(), &points, 0.0, &mut product);
-        product
+    fn new(index: usize, k: usize, width: usize, rows: usize) -> Result<Self> {
+        let (offset, width) = stripe_at(index, k, width);
+        Ok(Self { offset, width, values: try_zeros(rows * width)? })
     }
 }
 
-/// X minus its column means. In exact arithmetic VᵀX does not need it; a common offset would cost digits.
-fn centred(points: &Points) -> Result<Vec<f64>> {
-    let dim = points.dim();
-    let mean = points.column_means();
-    let mut centred = try_zeros(points.as_slice().len())?;
-    centred.par_chunks_exact_mut(dim).zip(points.as_slice().par_chunks_exact(dim)).for_each(
-        |(out, row)| {
-            for ((out, value), mean) in out.iter_mut().zip(row).zip(&mean) {
-                *out = value - mean;
+/// Adds a block's shares to a stripe, point after point, neighbour after neighbour.
+struct Add<'a> {
+    stripe: &'a mut Stripe,
+    block: &'a [&'a [u32]],
+    shares: &'a [Line],
+    /// Lines of the shares of eight neighbourhoods.
+    batch: usize,
+}
+
+impl Work for Add<'_> {
+    #[inline(always)]
+    fn run<V: Vector>(self) {
+        let (offset, width) = (self.stripe.offset, self.stripe.width);
+        let values = Line::as_vectors_mut::<V>(&mut self.stripe.values);
+        for (lists, shares) in self.block.chunks(LANES).zip(self.shares.chunks(self.batch)) {
+            let shares = Line::as_vectors::<V>(&shares[offset..]).chunks_exact(width);
+            let neighbors = lists.iter().flat_map(|list| list.iter());
+            for (&neighbor, share) in neighbors.zip(shares) {
+                let row = &mut values[neighbor as usize * width..][..width];
+                for (sum, share) in row.iter_mut().zip(share) {
+                    *sum += *share;
+                }
             }
-        },
-    );
-    Ok(centred)
+        }
+    }
 }

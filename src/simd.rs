@@ -4,6 +4,7 @@
 //! [`Vector::vectorize`] the whole kernel, all of it `#[inline(always)]`, is compiled for the vector's instructions.
 
 use std::fmt::Debug;
+use std::marker::PhantomData;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
 /// What the processor offers.
@@ -39,6 +40,33 @@ pub(crate) trait Kernel {
     fn run(self);
 }
 
+/// Work over any vector.
+pub(crate) trait Work {
+    /// To be marked `#[inline(always)]`, like all it calls.
+    fn run<V: Vector>(self);
+}
+
+/// Does the work with the best instructions there are.
+pub(crate) fn vectorized(work: impl Work) {
+    struct With<W, V>(W, PhantomData<V>);
+    impl<W: Work, V: Vector> Kernel for With<W, V> {
+        #[inline(always)]
+        fn run(self) {
+            self.0.run::<V>();
+        }
+    }
+    // SAFETY: of the detected level.
+    unsafe {
+        match Level::detect() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => Avx512::vectorize(With::<_, Avx512>(work, PhantomData)),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => Avx2::vectorize(With::<_, Avx2>(work, PhantomData)),
+            Level::Baseline => Portable::vectorize(With::<_, Portable>(work, PhantomData)),
+        }
+    }
+}
+
 /// Problems solved side by side: one AVX-512 register of doubles.
 pub(crate) const LANES: usize = 8;
 
@@ -46,7 +74,8 @@ pub(crate) const LANES: usize = 8;
 ///
 /// # Safety
 ///
-/// The type must have the size of eight doubles, and any eight doubles must be a value of it.
+/// The type must have the size of eight doubles and at most the alignment of a [`Line`], and any eight doubles must be a
+/// value of it.
 pub(crate) unsafe trait Vector:
     Copy
     + Debug
@@ -60,6 +89,9 @@ pub(crate) unsafe trait Vector:
 {
     const ZERO: Self;
     const ONE: Self;
+
+    /// Whether 28 of these fit the registers.
+    const MANY_REGISTERS: bool;
 
     /// Runs the kernel compiled for this vector's instructions.
     ///
@@ -103,11 +135,66 @@ pub(crate) unsafe trait Vector:
         unsafe { &mut *std::ptr::from_mut(self).cast() }
     }
 
+    /// Eight doubles of a slice.
+    #[inline(always)]
+    fn load(values: &[f64; LANES]) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe { std::ptr::from_ref(values).cast::<Self>().read_unaligned() }
+    }
+
+    /// Lane i of the answer is the sum of the lanes of the i-th vector.
+    #[inline(always)]
+    fn sum_each(vectors: [Self; LANES]) -> Self {
+        let mut sums = Self::ZERO;
+        for vector in Self::transpose(vectors) {
+            sums += vector;
+        }
+        sums
+    }
+
+    /// Lane i of the j-th answer is lane j of the i-th vector.
+    #[inline(always)]
+    fn transpose(vectors: [Self; LANES]) -> [Self; LANES] {
+        let mut out = vectors;
+        for i in 0..LANES {
+            for j in 0..LANES {
+                out[j].lanes_mut()[i] = vectors[i].lanes()[j];
+            }
+        }
+        out
+    }
+
     /// The largest lane.
     #[inline(always)]
     fn largest(self) -> f64 {
         self.lanes().iter().copied().fold(f64::NEG_INFINITY, f64::max)
     }
+}
+
+/// Eight doubles in one cache line, where the kind of vector does not matter.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) [f64; LANES]);
+
+impl Line {
+    #[inline(always)]
+    pub(crate) fn as_vectors<V: Vector>(lines: &[Self]) -> &[V] {
+        // SAFETY: the contract of `Vector`.
+        unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), lines.len()) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_vectors_mut<V: Vector>(lines: &mut [Self]) -> &mut [V] {
+        // SAFETY: the contract of `Vector`.
+        unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len()) }
+    }
+}
+
+/// Vectors as plain doubles.
+#[inline(always)]
+pub(crate) fn flat<V: Vector>(vectors: &[V]) -> &[f64] {
+    // SAFETY: the contract of `Vector`.
+    unsafe { std::slice::from_raw_parts(vectors.as_ptr().cast(), vectors.len() * LANES) }
 }
 
 /// Σ aᵢ bᵢ.
@@ -143,35 +230,39 @@ pub(crate) fn add_multiple<V: Vector>(out: &mut [V], factor: V, a: &[V]) {
     }
 }
 
-/// Implements the operators by the given expressions.
+/// Implements the operators by the given expressions in a and b. They are no closures, which may not be inlined.
 macro_rules! arithmetic {
-    ($vector:ty; $add:expr, $sub:expr, $mul:expr, $neg:expr) => {
+    ($vector:ty; $a:ident, $b:ident; $add:expr, $sub:expr, $mul:expr, $neg:expr) => {
         impl Add for $vector {
             type Output = Self;
             #[inline(always)]
             fn add(self, other: Self) -> Self {
-                $add(self, other)
+                let ($a, $b) = (self, other);
+                $add
             }
         }
         impl Sub for $vector {
             type Output = Self;
             #[inline(always)]
             fn sub(self, other: Self) -> Self {
-                $sub(self, other)
+                let ($a, $b) = (self, other);
+                $sub
             }
         }
         impl Mul for $vector {
             type Output = Self;
             #[inline(always)]
             fn mul(self, other: Self) -> Self {
-                $mul(self, other)
+                let ($a, $b) = (self, other);
+                $mul
             }
         }
         impl Neg for $vector {
             type Output = Self;
             #[inline(always)]
             fn neg(self) -> Self {
-                $neg(self)
+                let $a = self;
+                $neg
             }
         }
         impl AddAssign for $vector {
@@ -229,16 +320,17 @@ mod portable {
         out
     }
 
-    arithmetic!(Portable;
-        |a, b| zip(a, b, |a, b| a + b),
-        |a, b| zip(a, b, |a, b| a - b),
-        |a, b| zip(a, b, |a, b| a * b),
-        |a| map(a, |a| -a));
+    arithmetic!(Portable; a, b;
+        zip(a, b, |a, b| a + b),
+        zip(a, b, |a, b| a - b),
+        zip(a, b, |a, b| a * b),
+        map(a, |a| -a));
 
     // SAFETY: it is eight doubles.
     unsafe impl Vector for Portable {
         const ZERO: Self = Self([0.0; LANES]);
         const ONE: Self = Self([1.0; LANES]);
+        const MANY_REGISTERS: bool = false;
 
         #[inline(always)]
         unsafe fn vectorize(kernel: impl Kernel) {
@@ -326,15 +418,57 @@ mod x86 {
         }};
     }
 
-    arithmetic!(Avx512;
-        |a: Self, b: Self| Self(intrinsic!(_mm512_add_pd(a.0, b.0))),
-        |a: Self, b: Self| Self(intrinsic!(_mm512_sub_pd(a.0, b.0))),
-        |a: Self, b: Self| Self(intrinsic!(_mm512_mul_pd(a.0, b.0))),
-        |a: Self| Self(intrinsic!(_mm512_sub_pd(_mm512_set1_pd(-0.0), a.0))));
+    arithmetic!(Avx512; a, b;
+        Self(intrinsic!(_mm512_add_pd(a.0, b.0))),
+        Self(intrinsic!(_mm512_sub_pd(a.0, b.0))),
+        Self(intrinsic!(_mm512_mul_pd(a.0, b.0))),
+        Self(intrinsic!(_mm512_sub_pd(_mm512_set1_pd(-0.0), a.0))));
 
     #[target_feature(enable = "avx512f")]
     fn run_avx512(kernel: impl Kernel) {
         kernel.run();
+    }
+
+    /// Quarters 0 and 2, or 1 and 3, of two registers.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn quarters(a: __m512d, b: __m512d) -> (__m512d, __m512d) {
+        (_mm512_shuffle_f64x2::<0b10_00_10_00>(a, b), _mm512_shuffle_f64x2::<0b11_01_11_01>(a, b))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn sum_each_avx512(vectors: [Avx512; LANES]) -> Avx512 {
+        // Sums of neighbours, then of quarters: each step halves the number of vectors.
+        let pair = |i: usize| {
+            let (a, b) = (vectors[2 * i].0, vectors[2 * i + 1].0);
+            _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b))
+        };
+        let halve = |a: __m512d, b: __m512d| {
+            let (even, odd) = quarters(a, b);
+            _mm512_add_pd(even, odd)
+        };
+        Avx512(halve(halve(pair(0), pair(1)), halve(pair(2), pair(3))))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn transpose_avx512(vectors: [Avx512; LANES]) -> [Avx512; LANES] {
+        let mut out = vectors;
+        for odd in 0..2 {
+            // The even or the odd lanes of two vectors, then every other quarter of two such pairs.
+            let pair = |i: usize| {
+                let (a, b) = (vectors[2 * i].0, vectors[2 * i + 1].0);
+                if odd == 0 { _mm512_unpacklo_pd(a, b) } else { _mm512_unpackhi_pd(a, b) }
+            };
+            let (first, second) = quarters(pair(0), pair(1));
+            let (third, fourth) = quarters(pair(2), pair(3));
+            let (low, high) = quarters(first, third);
+            (out[odd], out[4 + odd]) = (Avx512(low), Avx512(high));
+            let (low, high) = quarters(second, fourth);
+            (out[2 + odd], out[6 + odd]) = (Avx512(low), Avx512(high));
+        }
+        out
     }
 
     // SAFETY: a register of eight doubles.
@@ -343,6 +477,7 @@ mod x86 {
         const ZERO: Self = unsafe { transmute([0.0_f64; LANES]) };
         // SAFETY: as for the trait.
         const ONE: Self = unsafe { transmute([1.0_f64; LANES]) };
+        const MANY_REGISTERS: bool = true;
 
         #[inline(always)]
         unsafe fn vectorize(kernel: impl Kernel) {
@@ -391,6 +526,16 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn sum_each(vectors: [Self; LANES]) -> Self {
+            intrinsic!(sum_each_avx512(vectors))
+        }
+
+        #[inline(always)]
+        fn transpose(vectors: [Self; LANES]) -> [Self; LANES] {
+            intrinsic!(transpose_avx512(vectors))
+        }
+
+        #[inline(always)]
         fn if_at_most(self, bound: Self, yes: Self, no: Self) -> Self {
             Self(intrinsic!({
                 let mask = _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, bound.0);
@@ -410,16 +555,23 @@ mod x86 {
     /// Applies an intrinsic to both halves.
     macro_rules! halves {
         ($half:ident => $value:expr) => {{
-            let part = |$half: usize| intrinsic!($value);
-            Self([part(0), part(1)])
+            let low = {
+                let $half = 0;
+                intrinsic!($value)
+            };
+            let high = {
+                let $half = 1;
+                intrinsic!($value)
+            };
+            Self([low, high])
         }};
     }
 
-    arithmetic!(Avx2;
-        |a: Self, b: Self| halves!(h => _mm256_add_pd(a.0[h], b.0[h])),
-        |a: Self, b: Self| halves!(h => _mm256_sub_pd(a.0[h], b.0[h])),
-        |a: Self, b: Self| halves!(h => _mm256_mul_pd(a.0[h], b.0[h])),
-        |a: Self| halves!(h => _mm256_xor_pd(_mm256_set1_pd(-0.0), a.0[h])));
+    arithmetic!(Avx2; a, b;
+        halves!(h => _mm256_add_pd(a.0[h], b.0[h])),
+        halves!(h => _mm256_sub_pd(a.0[h], b.0[h])),
+        halves!(h => _mm256_mul_pd(a.0[h], b.0[h])),
+        halves!(h => _mm256_xor_pd(_mm256_set1_pd(-0.0), a.0[h])));
 
     #[target_feature(enable = "avx2,fma")]
     fn run_avx2(kernel: impl Kernel) {
@@ -432,6 +584,7 @@ mod x86 {
         const ZERO: Self = unsafe { transmute([0.0_f64; LANES]) };
         // SAFETY: as for the trait.
         const ONE: Self = unsafe { transmute([1.0_f64; LANES]) };
+        const MANY_REGISTERS: bool = false;
 
         #[inline(always)]
         unsafe fn vectorize(kernel: impl Kernel) {

@@ -190,3 +190,23 @@ fn wide_data_gives_the_same_bits_on_any_pool() {
         assert!([2, 3, 8].into_iter().all(|threads| with(threads, k) == one));
     }
 }
+
+#[test]
+fn wide_data_give_the_mean_of_their_local_operators() {
+    let wave = |i: usize, j: usize| ((i * 31 + j * 17) as f64 * 0.37).sin();
+    let check = |n: usize, d: usize, k: usize, entry: &dyn Fn(usize, usize) -> f64| {
+        let x = Array2::from_shape_fn((n, d), |(i, j)| entry(i, j));
+        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
+        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &task).unwrap();
+        let indices = found.indices.view();
+        let local = local::shape_operators(&points, indices, Degenerate::Average, &task).unwrap();
+        let gap = relative_gap(&mean_of(&x, k), &local.mean_axis(Axis(0)).unwrap());
+        assert!(gap < 1e-12, "n {n}, d {d}, k {k}: {gap}");
+    };
+    for (n, d, k) in [(50, 32, 2), (150, 33, 5), (300, 130, 12), (60, 45, 40)] {
+        check(n, d, k, &|i, j| wave(i * i, j) + 1e3);
+        check(n, d, k, &|i, j| (3.0 * wave(i * i, j)).round());
+        check(n, d, k, &|i, j| wave(i % 7, j));
+        check(n, d, k, &|_, _| 1.0);
+    }
+}

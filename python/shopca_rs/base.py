@@ -128,7 +128,7 @@ class CurvedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"duplicates as neighbours (k = {self.n_neighbors_}). Fitting PCA instead (alpha_ = 0). "
                 "Drop duplicated rows or raise n_neighbors to use curvature.",
                 UserWarning,
-                stacklevel=4,  # past _fit, fit and scikit-learn's wrapper around fit
+                stacklevel=5,  # past _solve, _fit, fit and scikit-learn's wrapper around fit
             )
             alpha = 0.0
 

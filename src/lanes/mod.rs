@@ -1,24 +1,39 @@
-//! Eight neighbourhoods at once → their directions W and the left factors Y of their shape operators.
+//! Eight neighbourhoods at once → their shape operators as products of two thin factors.
 //!
 //! One neighbourhood is too small a problem for the processor: most of its time goes to calls and half-filled
-//! registers. Here each lane of a SIMD register holds another neighbourhood, and all go through the same steps.
-//! [`crate::frame`] and [`crate::shape`] do the same for one neighbourhood of any size.
+//! registers. Here each lane of a SIMD register holds another neighbourhood, and all go through the same steps
+//! ([`Batch`]). With many columns only the small eigenproblems are solved like that, and the lanes hold columns of one
+//! neighbourhood in everything that is as long as they ([`Sharer`]). [`crate::frame`] and [`crate::shape`] do the same
+//! for one neighbourhood of any size.
 
+mod columns;
 mod frame;
 mod shape;
+mod spectrum;
+mod tensor;
 mod tridiagonal;
 
 use crate::points::Points;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
-use crate::simd::{Kernel, LANES, Level, Portable, Vector};
+use crate::simd::{Kernel, LANES, Level, Line, Portable, Vector};
 
+use columns::Columns;
 use frame::Frames;
 use shape::Shapes;
 
 /// The largest eigenproblem solved here. At k = 30 lanes take 0.4 to 0.8 of the time of one frame at a time; at
 /// k = 40 they lose slightly with 100 columns and still win with 400, or with more neighbours than columns.
 pub(crate) const LARGEST_PROBLEM: usize = 40;
+
+/// Lines of eight columns in a stripe of shares.
+pub(crate) const STRIPE: usize = 4;
+
+/// Where a stripe of the shares of eight neighbourhoods of k points begins, and how many lines it has for each
+/// neighbour, if all `width` lines of columns are cut into stripes. The neighbours follow each other, lane by lane.
+pub(crate) fn stripe_at(stripe: usize, k: usize, width: usize) -> (usize, usize) {
+    (LANES * k * stripe * STRIPE, STRIPE.min(width - stripe * STRIPE))
+}
 
 /// A solver for up to eight neighbourhoods, whatever its instructions are.
 pub(crate) trait Batch {
@@ -29,9 +44,14 @@ pub(crate) trait Batch {
 
     /// Appends the rows of one lane's Y to `left` and those of its W to `right`.
     fn push_factors(&self, lane: usize, left: &mut Vec<f64>, right: &mut Vec<f64>);
+}
 
-    /// Mᵀ Y of the first lanes: for every neighbour the d numbers to add to its row of V, so that Σ S = Vᵀ X.
-    fn write_shares(&mut self, lanes: usize, shares: &mut [f64]);
+/// The same for neighbourhoods in many columns.
+pub(crate) trait Sharer: Send {
+    /// Finds Mᵀ Y of up to eight neighbourhoods: for every neighbour the d numbers to add to its row of V, so that
+    /// Σ S = Vᵀ X. They go where [`stripe_at`] says. Returns false if the eigensolver does not converge.
+    #[must_use]
+    fn share(&mut self, points: &Points, neighborhoods: &[&[u32]], shares: &mut [Line]) -> bool;
 }
 
 /// The solver for neighbourhoods of k points in `dim` columns, if they are small enough to gain by it.
@@ -48,6 +68,25 @@ pub(crate) fn batch(k: usize, dim: usize) -> Option<Box<dyn Batch>> {
     })
 }
 
+/// The same for shares, which must be of at most as many points as columns.
+pub(crate) fn sharer(k: usize, dim: usize) -> Option<Box<dyn Sharer>> {
+    if k > dim.min(LARGEST_PROBLEM) {
+        return None;
+    }
+    Some(match Level::detect() {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => Box::new(Columns::<Avx512>::new(k, dim)),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => Box::new(Columns::<Avx2>::new(k, dim)),
+        Level::Baseline => Box::new(Columns::<Portable>::new(k, dim)),
+    })
+}
+
+/// One neighbourhood for each lane: missing ones repeat the first, and nobody reads their lanes.
+fn fill_lanes<'a>(neighborhoods: &[&'a [u32]]) -> [&'a [u32]; LANES] {
+    std::array::from_fn(|lane| *neighborhoods.get(lane).unwrap_or(&neighborhoods[0]))
+}
+
 /// [`Batch`] over one kind of vector, which must be one the processor has.
 struct Eight<V> {
     frames: Frames<V>,
@@ -62,9 +101,7 @@ impl<V: Vector> Eight<V> {
 
 impl<V: Vector> Batch for Eight<V> {
     fn solve(&mut self, points: &Points, neighborhoods: &[&[u32]]) -> bool {
-        // Missing neighbourhoods repeat the first; nobody reads their lanes.
-        let chosen =
-            std::array::from_fn(|lane| *neighborhoods.get(lane).unwrap_or(&neighborhoods[0]));
+        let chosen = fill_lanes(neighborhoods);
         let mut converged = false;
         // SAFETY: `batch` made this for the detected level.
         unsafe { V::vectorize(Solve { eight: self, points, chosen, converged: &mut converged }) };
@@ -72,15 +109,9 @@ impl<V: Vector> Batch for Eight<V> {
     }
 
     fn push_factors(&self, lane: usize, left: &mut Vec<f64>, right: &mut Vec<f64>) {
-        let used = self.frames.ranks[lane] * self.frames.dim;
+        let used = self.frames.spectra.ranks[lane] * self.frames.dim;
         left.extend(self.shapes.left[..used].iter().map(|entry| entry.lanes()[lane]));
         right.extend(self.frames.directions[..used].iter().map(|entry| entry.lanes()[lane]));
-    }
-
-    fn write_shares(&mut self, lanes: usize, shares: &mut [f64]) {
-        debug_assert!(self.frames.gram, "M is only known where the Gram matrix was solved");
-        // SAFETY: as in `solve`.
-        unsafe { V::vectorize(Share { eight: self, lanes, shares }) };
     }
 }
 
@@ -101,22 +132,41 @@ impl<V: Vector> Kernel for Solve<'_, V> {
     }
 }
 
+impl<V: Vector> Sharer for Columns<V> {
+    fn share(&mut self, points: &Points, neighborhoods: &[&[u32]], shares: &mut [Line]) -> bool {
+        let chosen = fill_lanes(neighborhoods);
+        let lanes = neighborhoods.len();
+        let mut converged = false;
+        let converges = &mut converged;
+        // SAFETY: `sharer` made this for the detected level.
+        unsafe { V::vectorize(Share { columns: self, points, chosen, lanes, shares, converges }) };
+        converged
+    }
+}
+
 struct Share<'a, V> {
-    eight: &'a mut Eight<V>,
+    columns: &'a mut Columns<V>,
+    points: &'a Points<'a>,
+    chosen: [&'a [u32]; LANES],
+    /// How many lanes are wanted.
     lanes: usize,
-    shares: &'a mut [f64],
+    shares: &'a mut [Line],
+    converges: &'a mut bool,
 }
 
 impl<V: Vector> Kernel for Share<'_, V> {
     #[inline(always)]
     fn run(self) {
-        self.eight.shapes.write_shares(&self.eight.frames, self.lanes, self.shares);
+        *self.converges = self.columns.solve(self.points, self.chosen);
+        if *self.converges {
+            self.columns.write_shares(self.lanes, self.shares);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ndarray::Array2;
+    use ndarray::{Array2, Axis};
 
     use super::*;
     use crate::frame::{Degenerate, Frame};
@@ -129,6 +179,14 @@ mod tests {
         let lists: Vec<Vec<u32>> =
             (0..5).map(|first| (0..k).map(|t| (first * 3 + t * 2) as u32).collect()).collect();
         let lists: Vec<&[u32]> = lists.iter().map(Vec::as_slice).collect();
+        let expected: Vec<Array2<f64>> = lists
+            .iter()
+            .map(|list| {
+                let rows: Vec<usize> = list.iter().map(|&row| row as usize).collect();
+                let neighborhood = table.select(Axis(0), &rows);
+                shape_operator(&Frame::new(neighborhood.view(), Degenerate::Average).unwrap())
+            })
+            .collect();
         let mut batches: Vec<Box<dyn Batch>> = vec![Box::new(Eight::<Portable>::new(k, dim))];
         #[cfg(target_arch = "x86_64")]
         if Level::detect() != Level::Baseline {
@@ -137,23 +195,45 @@ mod tests {
         batches.extend(batch(k, dim));
         for mut batch in batches {
             assert!(batch.solve(&points, &lists));
-            for (lane, list) in lists.iter().enumerate() {
-                let rows: Vec<usize> = list.iter().map(|&row| row as usize).collect();
-                let neighborhood = table.select(ndarray::Axis(0), &rows);
-                let frame = Frame::new(neighborhood.view(), Degenerate::Average).unwrap();
-                let expected = shape_operator(&frame);
+            for (lane, expected) in expected.iter().enumerate() {
                 let (mut left, mut right) = (Vec::new(), Vec::new());
                 batch.push_factors(lane, &mut left, &mut right);
                 let rank = left.len() / dim;
                 let left = Array2::from_shape_vec((rank, dim), left).unwrap();
                 let right = Array2::from_shape_vec((rank, dim), right).unwrap();
-                let scale = expected.iter().fold(1e-300_f64, |most, entry| most.max(entry.abs()));
-                let worst = (left.t().dot(&right) - &expected)
-                    .iter()
-                    .fold(0.0_f64, |most, gap| most.max(gap.abs()));
-                assert!(worst <= 1e-13 * scale, "k {k}, d {dim}, lane {lane}: {worst} of {scale}");
+                compare(&left.t().dot(&right), expected, &format!("k {k}, d {dim}, lane {lane}"));
             }
         }
+        if k > dim {
+            return;
+        }
+        let mut sharers: Vec<Box<dyn Sharer>> = vec![Box::new(Columns::<Portable>::new(k, dim))];
+        #[cfg(target_arch = "x86_64")]
+        if Level::detect() != Level::Baseline {
+            sharers.push(Box::new(Columns::<Avx2>::new(k, dim)));
+        }
+        sharers.extend(sharer(k, dim));
+        let width = dim.div_ceil(LANES);
+        for mut sharer in sharers {
+            let mut shares = vec![Line::default(); LANES * k * width];
+            assert!(sharer.share(&points, &lists, &mut shares));
+            for (lane, expected) in expected.iter().enumerate() {
+                let share = Array2::from_shape_fn((k, dim), |(t, a)| {
+                    let (start, stride) = stripe_at(a / LANES / STRIPE, k, width);
+                    shares[start + (lane * k + t) * stride + a / LANES % STRIPE].0[a % LANES]
+                });
+                let rows: Vec<usize> = lists[lane].iter().map(|&row| row as usize).collect();
+                let rows = table.select(Axis(0), &rows);
+                let centred = &rows - &rows.mean_axis(Axis(0)).unwrap();
+                compare(&share.t().dot(&centred), expected, &format!("shares, k {k}, d {dim}"));
+            }
+        }
+    }
+
+    fn compare(found: &Array2<f64>, expected: &Array2<f64>, what: &str) {
+        let scale = expected.iter().fold(1e-300_f64, |most, entry| most.max(entry.abs()));
+        let worst = (found - expected).iter().fold(0.0_f64, |most, gap| most.max(gap.abs()));
+        assert!(worst <= 1e-13 * scale, "{what}: {worst} of {scale}");
     }
 
     fn wave(i: usize, j: usize) -> f64 {
@@ -163,7 +243,7 @@ mod tests {
     #[test]
     fn lanes_agree_with_one_frame_at_a_time() {
         for (k, dim) in
-            [(2, 1), (2, 2), (5, 3), (3, 5), (9, 4), (4, 9), (13, 36), (40, 7), (12, 70)]
+            [(2, 1), (2, 2), (5, 3), (3, 5), (9, 4), (4, 9), (13, 36), (40, 7), (12, 70), (40, 45)]
         {
             check(k, dim, wave);
         }
@@ -172,6 +252,8 @@ mod tests {
     #[test]
     fn lanes_agree_on_equal_points_and_equal_eigenvalues() {
         check(6, 4, |_, _| 1.0);
+        check(6, 40, |_, _| 1.0);
+        check(6, 70, |i, j| f64::from(u8::from(i % 4 == j)));
         check(6, 4, |i, j| f64::from(u8::from(i % 4 == j)));
         check(5, 8, |i, j| ((i / (1 << (j % 3))) % 2) as f64);
         check(9, 3, |i, j| if j == 1 { 2.0 } else { (i % 3) as f64 });

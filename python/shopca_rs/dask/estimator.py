@@ -10,7 +10,6 @@ import dask.array as da
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context  # type: ignore[import-untyped]
 from sklearn.utils._param_validation import StrOptions  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
@@ -97,22 +96,7 @@ sample, random_state
         self.random_state = random_state
         self.mode = mode
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the components to X.
-
-        Parameters
-        ----------
-        X : dask array of shape (n_samples, n_features) or dask dataframe
-            Training data, at least 3 rows.
-        y : Ignored
-            For scikit-learn's API.
-
-        Returns
-        -------
-        self : SHOPCA
-            The fitted estimator.
-        """
+    def _fit(self, X: Any, alpha: float | str, alpha_grid: ArrayLike | None, criterion: Criterion) -> Self:
         chunks = as_chunks(X)
         self._remember_columns(X, chunks.dim)
         if chunks.rows < 3:
@@ -133,7 +117,7 @@ sample, random_state
         self._take_moments(of_all)
         self.mean_shape_operator_, self.mean_shape_operator_error_ = operator
         total = float(np.trace(of_all.scatter)) / (of_all.count - 1)
-        return self._solve(self.alpha, self.alpha_grid, self.criterion, total)
+        return self._solve(alpha, alpha_grid, criterion, total)
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> da.Array:
         """Fit the components to X and project it.

@@ -1,0 +1,171 @@
+//! Eight small symmetric matrices at once → their sorted eigenpairs and eigenspaces.
+
+use std::ops::Range;
+
+use crate::frame::SAME_EIGENVALUE;
+use crate::simd::{LANES, Vector};
+
+use super::LARGEST_PROBLEM;
+use super::tridiagonal::Tridiagonal;
+
+/// The workspace, and after a solve the answer, for matrices of one size.
+pub(super) struct Spectra<V> {
+    k: usize,
+    size: usize,
+    /// More eigenvalues than these are rounding errors of zero.
+    most: usize,
+    /// What to solve: ΔΔᵀ or ΔᵀΔ, its upper triangle at least.
+    pub(super) matrix: Vec<V>,
+    values: Vec<V>,
+    vectors: Vec<V>,
+    solver: Tridiagonal<V>,
+    /// Directions of each lane; `rank` is the largest. A lane's surplus directions are zero.
+    pub(super) ranks: [usize; LANES],
+    pub(super) rank: usize,
+    /// λ of the covariance, descending in each lane.
+    pub(super) eigenvalues: Vec<V>,
+    /// The eigenvectors, rank×size.
+    pub(super) eigenvectors: Vec<V>,
+    /// Lanes and runs of two or more directions that share an eigenvalue.
+    pub(super) spaces: Vec<(usize, Range<usize>)>,
+}
+
+impl<V: Vector> Spectra<V> {
+    /// For neighbourhoods of k points with at most `most` directions.
+    pub(super) fn new(size: usize, k: usize, most: usize) -> Self {
+        Self {
+            k,
+            size,
+            most,
+            matrix: vec![V::ZERO; size * size],
+            values: vec![V::ZERO; size],
+            vectors: vec![V::ZERO; size * size],
+            solver: Tridiagonal::new(size),
+            ranks: [0; LANES],
+            rank: 0,
+            eigenvalues: Vec::new(),
+            eigenvectors: Vec::new(),
+            spaces: Vec::new(),
+        }
+    }
+
+    /// Finds the eigenpairs of `matrix`. Returns false if the eigensolver does not converge.
+    #[inline(always)]
+    pub(super) fn solve(&mut self) -> bool {
+        let traces = self.normalise();
+        if !self.solver.solve(&mut self.matrix, self.size, &mut self.values, &mut self.vectors) {
+            return false;
+        }
+        self.sort(traces);
+        true
+    }
+
+    /// Divides each matrix by its trace, which is returned, and completes it.
+    #[inline(always)]
+    fn normalise(&mut self) -> V {
+        let size = self.size;
+        let mut trace = V::ZERO;
+        for i in 0..size {
+            trace += self.matrix[i * size + i];
+        }
+        // Equal points, or so near that their squares vanish, have no direction.
+        let empty = V::splat(4.0 * f64::MIN_POSITIVE);
+        let divisor = trace.if_at_most(empty, V::ONE, trace);
+        let inverse = trace.if_at_most(empty, V::ZERO, V::ONE.over(divisor));
+        for i in 0..size {
+            for j in i..size {
+                let entry = self.matrix[i * size + j] * inverse;
+                self.matrix[i * size + j] = entry;
+                self.matrix[j * size + i] = entry;
+            }
+        }
+        trace
+    }
+
+    /// Brings the eigenpairs of each lane in descending order and drops those that are zero.
+    #[inline(always)]
+    fn sort(&mut self, traces: V) {
+        let size = self.size;
+        let mut order = [[0_u8; LARGEST_PROBLEM]; LANES];
+        for lane in 0..LANES {
+            let order = &mut order[lane][..size];
+            for (at, place) in order.iter_mut().enumerate() {
+                *place = at as u8;
+            }
+            let value = |place: u8| self.values[place as usize].lanes()[lane];
+            order.sort_unstable_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
+            let zero = SAME_EIGENVALUE * value(order[0]).max(0.0);
+            self.ranks[lane] =
+                order.iter().take(self.most).take_while(|&&place| value(place) > zero).count();
+        }
+        self.rank = self.ranks.into_iter().max().unwrap_or(0);
+        self.eigenvalues.resize(self.rank, V::ZERO);
+        self.eigenvalues.fill(V::ZERO);
+        self.eigenvectors.resize(self.rank * size, V::ZERO);
+        self.eigenvectors.fill(V::ZERO);
+        for lane in 0..LANES {
+            let scale = traces.lanes()[lane] / (self.k - 1) as f64;
+            for j in 0..self.ranks[lane] {
+                let place = order[lane][j] as usize;
+                self.eigenvalues[j].lanes_mut()[lane] = self.values[place].lanes()[lane] * scale;
+                for t in 0..size {
+                    self.eigenvectors[j * size + t].lanes_mut()[lane] =
+                        self.vectors[place * size + t].lanes()[lane];
+                }
+            }
+        }
+    }
+
+    /// Takes the squared length of the j-th combination of Δ's rows: sets λ from it and makes the eigenvector the
+    /// row-centred weights M of the unit direction. Returns the inverse length, 0 where there is no direction.
+    #[inline(always)]
+    pub(super) fn set_length(&mut self, j: usize, square: V) -> V {
+        let none = |yes: V, no: V| square.if_at_most(V::ZERO, yes, no);
+        let inverse = none(V::ZERO, V::ONE.over(none(V::ONE, square.sqrt())));
+        self.eigenvalues[j] = square.over(V::splat((self.k - 1) as f64));
+        let weights = &mut self.eigenvectors[j * self.size..(j + 1) * self.size];
+        let mut mean = V::ZERO;
+        for weight in weights.iter_mut() {
+            *weight = *weight * inverse;
+            mean += *weight;
+        }
+        mean = mean * V::splat(1.0 / self.k as f64);
+        for weight in weights.iter_mut() {
+            *weight -= mean;
+        }
+        inverse
+    }
+
+    /// The runs of two or more equal eigenvalues.
+    pub(super) fn find_spaces(&mut self) {
+        self.spaces.clear();
+        for lane in 0..LANES {
+            let used = &self.eigenvalues[..self.ranks[lane]];
+            let apart = used.first().map_or(0.0, |first| SAME_EIGENVALUE * first.lanes()[lane]);
+            let mut start = 0;
+            for end in 1..=used.len() {
+                if end == used.len()
+                    || used[end - 1].lanes()[lane] - used[end].lanes()[lane] > apart
+                {
+                    if end - start > 1 {
+                        self.spaces.push((lane, start..end));
+                    }
+                    start = end;
+                }
+            }
+        }
+    }
+
+    /// σ = 1/(q + 2) of each lane, q the dimension of its null space in `dim` columns; 0 without one.
+    #[inline(always)]
+    pub(super) fn null_share(&self, dim: usize) -> V {
+        let mut share = V::ZERO;
+        for lane in 0..LANES {
+            let null = dim - self.ranks[lane];
+            if null > 0 {
+                share.lanes_mut()[lane] = 1.0 / (null + 2) as f64;
+            }
+        }
+        share
+    }
+}
