@@ -1,4 +1,4 @@
-"""The README and the guide for data scientists: their code runs and prints what stands below it."""
+"""The README and the guides: their code runs and prints what stands below it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 
-@pytest.mark.parametrize(("page", "at_least"), [("README.md", 1), ("docs/estimator.md", 8)])
+@pytest.mark.parametrize(
+    ("page", "at_least"), [("README.md", 1), ("docs/estimator.md", 8), ("docs/dask.md", 1)]
+)
 def test_the_page_s_code_prints_what_the_page_says(page, at_least, tmp_path, monkeypatch):
     blocks = BLOCK.findall((ROOT / page).read_text("utf-8"))
     assert len(blocks) >= at_least

@@ -13,6 +13,8 @@ SIGNATURES = {
     "mean_shape_operator": {"X": REQUIRED, "k": REQUIRED}
     | SHARED
     | {"sample": None, "random_state": 0, "return_error": False},
+    "shape_sum": {"X": REQUIRED, "k": REQUIRED, "points": None}
+    | {"degenerate": "average", "algorithm": "auto", "n_jobs": None},
     "local_shape_operators": {"X": REQUIRED, "k": REQUIRED, "points": None} | SHARED,
     "curvatures": {"X": REQUIRED, "k": REQUIRED} | SHARED,
     "k_neighbors": {

@@ -8,7 +8,14 @@ import pytest
 from reference import averaged_operator, nearest, relative_error
 from refusals import cases, refuses
 from scipy.linalg import subspace_angles
-from shopca_rs import SHOPCA, ShapeOperatorEigenmaps, k_neighbors, local_shape_operators, mean_shape_operator
+from shopca_rs import (
+    SHOPCA,
+    ShapeOperatorEigenmaps,
+    k_neighbors,
+    local_shape_operators,
+    mean_shape_operator,
+    shape_sum,
+)
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
 
@@ -315,3 +322,15 @@ def test_scikit_learn_s_own_check_passes_with_a_sample(estimator, check):
 @both
 def test_every_parameter_is_validated_with_a_sample_as_without(make):
     check_param_validation(make.__name__, make(sample=20))
+
+
+@pytest.mark.parametrize("degenerate", ["average", "lapack"])
+def test_sums_over_disjoint_points_add_up_to_the_mean(nasty_points, degenerate):
+    n, k = len(nasty_points), 5
+    parts = np.array_split(np.random.RandomState(1).permutation(n), 4)
+    total = sum(shape_sum(nasty_points, k, points=part, degenerate=degenerate) for part in parts)
+    expected = mean_shape_operator(nasty_points, k, degenerate=degenerate)
+    scale = max(np.abs(expected).max(), np.finfo(float).tiny)
+    assert np.abs(total / n - expected).max() <= 1e-12 * scale
+    whole = shape_sum(nasty_points, k, degenerate=degenerate, n_jobs=1) / n
+    assert np.abs(whole - expected).max() <= 1e-12 * scale

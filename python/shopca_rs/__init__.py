@@ -10,6 +10,7 @@ from .operators import (
     k_neighbors,
     local_shape_operators,
     mean_shape_operator,
+    shape_sum,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = [
     "plot_eigengap",
     "plot_embedding",
     "plot_spectrum",
+    "shape_sum",
 ]
 
 # Imported on first use: scikit-learn alone takes longer to import than everything else together.

@@ -167,6 +167,60 @@ def mean_shape_operator(
     return (mean, error) if both else mean
 
 
+def shape_sum(
+    X: ArrayLike,
+    k: int,
+    *,
+    points: ArrayLike | None = None,
+    degenerate: Degenerate = "average",
+    algorithm: Algorithm = "auto",
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """Sum of the shape operators of some points.
+
+    Sums over disjoint sets of points can be added in any process: their total divided by the number of points
+    is the mean shape operator.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Points as rows, all of them: neighbours are searched among these.
+    k : int
+        Number of neighbours, from 2 to n − 1.
+    points : array-like of int, shape (p,), optional
+        Rows whose operators are summed; all by default.
+    degenerate, algorithm, n_jobs
+        As in `mean_shape_operator`.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        Σ S over `points`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shopca_rs import mean_shape_operator, shape_sum
+    >>> t = np.linspace(-1, 1, 200)
+    >>> X = np.c_[t, t**2]
+    >>> total = sum(shape_sum(X, 8, points=part) for part in np.array_split(np.arange(200), 3))
+    >>> bool(np.allclose(total / 200, mean_shape_operator(X, 8)))
+    True
+    """
+    table, threads = as_points(X), as_threads(n_jobs)
+    as_choice(degenerate, "degenerate", DEGENERATE)
+    neighbors, _ = _core.k_neighbors(
+        x=table,
+        k=as_count(k, "k", 2),
+        queries=None,
+        points=None if points is None else as_indices(points, "points", 1, "1-D, a list of rows"),
+        algorithm=as_choice(algorithm, "algorithm", ALGORITHMS),
+        n_jobs=threads,
+        progress=None,
+    )
+    return _core.shape_sum(x=table, neighbors=neighbors, degenerate=degenerate, n_jobs=threads, progress=None)
+
+
 def local_shape_operators(
     X: ArrayLike,
     k: int,

@@ -91,6 +91,12 @@ def add_parser(subparsers: Any) -> None:
         help="with more columns than this, PCA reduces them to it first; none for never "
         "(default: %(default)s)",
     )
+    group.add_argument(
+        "--sample",
+        metavar="N",
+        type=options.as_sample_size,
+        help="estimate S̄ from this many random rows, for tables of very many (default: all rows)",
+    )
     more = parser.add_argument_group("more to be written")
     more.add_argument(
         "--explore", metavar="FILE", help="page to move through all α in a browser: .html (needs plotly)"
@@ -121,6 +127,7 @@ def run(args: Namespace) -> None:
         symmetric=args.symmetric,
         max_features=args.max_features,
         degenerate=args.degenerate,
+        sample=args.sample,
         n_jobs=args.jobs,
         verbose=options.worth_a_bar(args, X),
     )

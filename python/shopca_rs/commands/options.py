@@ -281,6 +281,22 @@ def as_max_features(text: str) -> int | None:
     return None if text.lower() == "none" else _whole(text, 1, "none or a whole number from 1")
 
 
+def as_sample_size(text: str) -> int:
+    """Return a number of rows from 2.
+
+    Parameters
+    ----------
+    text : str
+        As given.
+
+    Returns
+    -------
+    count : int
+        What `SHOPCA` takes for `sample`.
+    """
+    return _whole(text, 2, "a whole number from 2")
+
+
 def _neighbors(text: str) -> int | str:
     return text if text in ("log2", "log") else _whole(text, 2, "log2, log or a whole number from 2")
 

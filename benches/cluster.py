@@ -1,0 +1,110 @@
+"""SHOPCA on dask: what the distributed path costs on data that fit, and a run on data from disk.
+
+``python benches/cluster.py`` starts a cluster of two processes with one thread each. It prints the time of
+both modes divided by that of two threads in one process, then a sample of a large .npy file with little
+memory for each worker, with the peak of each worker. The machine must be quiet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import shopca_rs
+from distributed import Client, LocalCluster
+from shopca_rs.dask import from_npy, mean_shape_operator
+
+
+@contextmanager
+def cluster(memory: str) -> Iterator[Client]:
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit=memory, dashboard_address=":0"
+        ) as workers,
+        Client(workers) as client,
+    ):
+        yield client
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    start = perf_counter()
+    result = call()
+    return perf_counter() - start, result
+
+
+def peaks(client: Client) -> str:
+    found = client.run(peak_kilobytes)
+    return ", ".join(f"{kilobytes / 1024:.0f} MiB" for kilobytes in found.values())
+
+
+def peak_kilobytes() -> int:
+    # getrusage would also count what the process was before it became a worker.
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+
+
+def overhead(rows: int, dim: int, chunk: int, rounds: int) -> None:
+    X = np.random.default_rng(0).normal(size=(rows, dim))
+    warnings.filterwarnings(
+        "ignore", "Sending large graph"
+    )  # the data are in this process, and that is the point
+    k = round(np.log2(rows))
+    lazy = da.from_array(X, chunks=(chunk, dim))
+    print(f"n = {rows}, d = {dim}, k = {k}, chunks of {chunk} rows; two threads, two processes of one thread")
+    with cluster("6GiB") as client:
+        for _ in range(rounds):
+            local, S = timed(lambda: shopca_rs.mean_shape_operator(X, k, n_jobs=2))
+            line = f"  one process {local:6.2f} s"
+            for mode in ("replicated", "sharded"):
+                taken, ours = timed(lambda mode=mode: mean_shape_operator(lazy, k, mode=mode).compute())
+                gap = np.abs(ours - S).max() / np.abs(S).max()
+                line += f"   {mode} {taken:6.2f} s = {taken / local:.2f}, differs by {gap:.0e}"
+            print(line, flush=True)
+        print(f"  peak of each worker: {peaks(client)}")
+
+
+def from_disk(rows: int, dim: int, k: int, sample: int, memory: str, folder: Path) -> None:
+    path = folder / "points.npy"
+    stored = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(rows, dim))
+    rng = np.random.default_rng(0)
+    for first in range(0, rows, 1 << 18):
+        part = stored[first : first + (1 << 18)]
+        part[:] = rng.standard_normal(part.shape, dtype=np.float32)
+    stored.flush()
+    size = path.stat().st_size
+    print(f"n = {rows}, d = {dim}, k = {k}, float32 on disk ({size / 2**20:.0f} MiB), workers of {memory}")
+    with cluster(memory) as client:
+        print(f"  before: {peaks(client)}")
+        lazy = mean_shape_operator(from_npy(path), k, sample=sample, return_error=True)
+        taken, (mean, error) = timed(lambda: client.gather(client.compute(list(lazy))))
+        share = np.linalg.norm(error) / np.linalg.norm(mean)
+        print(
+            f"  sample of {sample}: {taken:.1f} s, ‖SE‖/‖S̄‖ = {share:.4f}; "
+            f"peak of each worker: {peaks(client)}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=200_000, help="of the data that fit")
+    parser.add_argument("--chunk", type=int, default=25_000, help="rows of their chunks")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--disk-rows", type=int, default=4_000_000)
+    parser.add_argument("--sample", type=int, default=20_000)
+    parser.add_argument("--memory", default="1GiB", help="of each worker, for the run from disk")
+    options = parser.parse_args()
+    overhead(options.rows, 16, options.chunk, options.rounds)
+    with tempfile.TemporaryDirectory() as folder:
+        from_disk(options.disk_rows, 16, 20, options.sample, options.memory, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
