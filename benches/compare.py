@@ -41,7 +41,7 @@ CURVES = {
     "d": [(4000, d, 12) for d in (16, 32, 64, 128, 256, 512, 1024)],
     "k": [(8000, 36, k) for k in (5, 8, 12, 18, 27, 36)],
 }
-PAUSE = 0.25
+PAUSE = 0.2
 
 
 def seconds(call: Callable[[], Any]) -> float:
