@@ -41,7 +41,7 @@ CURVES = {
     "d": [(4000, d, 12) for d in (16, 32, 64, 128, 256, 512, 1024)],
     "k": [(8000, 36, k) for k in (5, 8, 12, 18, 27, 36)],
 }
-PAUSE = 0.2
+PAUSE = 0.15
 
 
 def seconds(call: Callable[[], Any]) -> float:
@@ -359,7 +359,7 @@ def main() -> None:
             measured.append((shape, times))
     cost_model(report, peak, measured)
     searches = SEARCHES + LARGE_SEARCHES if options.full else SEARCHES
-    against_searches(report, searches, folder if options.full else None, repeats)
+    against_searches(report, searches, folder if options.full else None, repeats if options.full else 2)
     cases = [
         (name, (6430, 36, 13))
         for name in ("mean_shape_operator", "scikit-learn brute", "Algorithm 2, batch 64")
