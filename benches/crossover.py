@@ -1,8 +1,8 @@
 """Where the k-d tree stops being faster than brute force: the table behind ``algorithm="auto"``.
 
-Run it with ``python benches/crossover.py [--rows N ...] [--columns D ...]``. Prints brute force's time
-divided by the tree's, k = log2 n, on a normal cloud: above 1 the tree wins. Data of a lower intrinsic
-dimension favour the tree more.
+``python benches/crossover.py [--rows N ...] [--columns D ...] [--levels L]`` prints brute force's time
+divided by the tree's, k = log2 n, on a normal cloud: above 1 the tree wins. With ``--levels`` the points
+are whole numbers below L, so that many of them coincide.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
     parser.add_argument("--columns", type=int, nargs="+", default=COLUMNS)
+    parser.add_argument("--levels", type=int, help="whole numbers below this instead of a normal cloud")
     options = parser.parse_args()
     print("n \\ d   " + "".join(f"{d:8d}" for d in options.columns))
     for n in options.rows:
         k, repeats = round(np.log2(n)), max(1, 50_000 // n)
         ratios = []
         for d in options.columns:
-            X = np.random.default_rng(0).normal(size=(n, d))
+            rng = np.random.default_rng(0)
+            X = rng.integers(options.levels, size=(n, d)) * 1.0 if options.levels else rng.normal(size=(n, d))
             ratios.append(seconds(X, k, "brute", repeats) / seconds(X, k, "kd_tree", repeats))
         print(f"{n:7d} " + "".join(f"{ratio:8.2f}" for ratio in ratios), flush=True)
 

@@ -66,6 +66,7 @@ def add_parser(subparsers: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
         parents=[talking()],
     )
     parser.add_argument(
@@ -131,7 +132,6 @@ def add_parser(subparsers: Any) -> None:
         metavar="GIB",
         help="memory for all processes together (default: 80 %% of the machine's)",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: Namespace) -> None:

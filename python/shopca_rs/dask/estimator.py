@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import dask
@@ -20,10 +19,9 @@ from . import moments
 from .chunks import Chunks, as_array, as_chunks
 from .moments import Moments
 from .operators import MODES, Mode, delayed_mean
+from .trees import reduced
 
 Matrix = NDArray[np.float64]
-
-_FAN_IN = 8
 
 
 class SHOPCA(estimator.SHOPCA):
@@ -233,12 +231,8 @@ def _copy_fit(source: Any, target: Any) -> None:
 
 
 def _moments(chunks: Chunks) -> Delayed:
-    """Merge the moments of the chunks in a tree of fixed shape."""
-    of_one, of_some = delayed(moments.moments, pure=True), delayed(_merged, pure=True)
-    level: Sequence[Delayed] = [of_one(part) for part in chunks.parts]
-    while len(level) > 1:
-        level = [of_some(level[start : start + _FAN_IN]) for start in range(0, len(level), _FAN_IN)]
-    return level[0]
+    of_one = delayed(moments.moments, pure=True)
+    return reduced([of_one(part) for part in chunks.parts], moments.merge)
 
 
 def _projected(chunks: Chunks, mean: Matrix, basis: Matrix) -> Chunks:
@@ -252,13 +246,6 @@ def _principal_components(of_all: Moments) -> tuple[Matrix, Matrix]:
     variances, vectors = np.linalg.eigh(of_all.scatter / (of_all.count - 1))
     keep = min(of_all.count, len(variances))
     return variances[::-1][:keep].clip(0), fix_signs(vectors.T[::-1][:keep])
-
-
-def _merged(several: Sequence[Moments]) -> Moments:
-    total = several[0]
-    for other in several[1:]:
-        total = moments.merge(total, other)
-    return total
 
 
 def _embedded(

@@ -17,6 +17,7 @@ from ..operators import ALGORITHMS, DEGENERATE, Algorithm, Degenerate
 from . import candidates
 from .candidates import Candidates
 from .chunks import Chunks, as_chunks
+from .trees import reduced
 from .workers import Workers, workers
 
 Matrix = NDArray[np.float64]
@@ -32,8 +33,6 @@ _COPIES, _COPIES_PER_THREAD = 2.0, 0.5
 _SHARE = 0.4
 # Bytes of one list of candidates; a task holds three while it merges two.
 _LIST_BYTES = 64 << 20
-# Sums added by one task.
-_FAN_IN = 8
 # Groups of a sample, as in the Rust core.
 _GROUPS = 32
 
@@ -133,7 +132,7 @@ def delayed_mean(
     else:
         sums = [_sharded_sums(chunks, block, k, degenerate, algorithm) for block in blocks]
     if chosen is None:
-        return delayed(_mean_of_all, pure=True)(_added(sums), chunks.rows)
+        return delayed(_mean_of_all, pure=True)(reduced(sums, np.add), chunks.rows)
     sizes = [len(group) for block in blocks for group in block]
     return delayed(_mean_of_sample, pure=True)(sums, sizes, chunks.rows)
 
@@ -168,26 +167,15 @@ def _blocks_of_all(chunks: Chunks, k: int, mode: str, crew: Workers) -> list[lis
 
 def _blocks_of_sample(chosen: NDArray[np.int64], k: int, dim: int, crew: Workers) -> list[list[Group]]:
     """Cut a sample into the groups of its standard error, and these into blocks."""
-    groups: list[Group] = list(np.split(chosen, group_cuts(len(chosen))[1:-1]))
+    groups: list[Group] = list(np.split(chosen, _group_cuts(len(chosen))[1:-1]))
     least = len(chosen) * _bytes_per_query(k, dim) // _LIST_BYTES
     count = min(max(crew.threads, least), len(groups))
     cuts = [len(groups) * place // count for place in range(count + 1)]
     return [groups[start:stop] for start, stop in pairwise(cuts)]
 
 
-def group_cuts(count: int) -> list[int]:
-    """Return where the groups of a sample begin, and the end of the last: as in the Rust core.
-
-    Parameters
-    ----------
-    count : int
-        Size of the sample.
-
-    Returns
-    -------
-    list of int
-        One more than there are groups.
-    """
+def _group_cuts(count: int) -> list[int]:
+    """Return where the groups of a sample begin, and the end of the last: as in the Rust core."""
     groups = min(_GROUPS, count)
     return [group * count // groups for group in range(groups + 1)]
 
@@ -224,14 +212,6 @@ def _queries(chunks: Chunks, rows: Group) -> Delayed:
         for number, place in zip(np.unique(owner), places, strict=True)
     ]
     return delayed(_assembled, pure=True)(picks, places)
-
-
-def _added(sums: Sequence[Delayed]) -> Delayed:
-    """Add sums in a tree of fixed shape."""
-    add = delayed(_added_up, pure=True)
-    while len(sums) > 1:
-        sums = [add(sums[start : start + _FAN_IN]) for start in range(0, len(sums), _FAN_IN)]
-    return sums[0]
 
 
 # What runs on the workers. Each on one thread: a worker runs as many tasks at once as it has threads.
@@ -299,13 +279,6 @@ def _sums(
             for group in groups
         ]
     )
-
-
-def _added_up(sums: Sequence[Matrix]) -> Matrix:
-    total = sums[0].copy()
-    for other in sums[1:]:
-        total += other
-    return total
 
 
 def _mean_of_all(total: Matrix, rows: int) -> tuple[Matrix, Matrix]:

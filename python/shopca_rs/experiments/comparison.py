@@ -15,7 +15,6 @@ from .results import Result
 from .runner import RIVALS, Available
 
 BASES = ("shopca-numpy", "shopca-lapack", "shopca-average")
-PRINTED_PROTOCOLS = ("published", "written")
 
 # What can make a number differ from the printed one, by the letter that stands for it in the tables.
 CAUSES = {

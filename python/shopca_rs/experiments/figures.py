@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..plotting import as_pyplot
 from ..writing import as_target, replacing
 from .statistics import average_ranks, bootstrap_interval
 
@@ -197,15 +198,11 @@ def embeddings(
 @contextmanager
 def _drawing(path: Target, height: float) -> Iterator[Figure]:
     """Yield an empty figure and write it when the block ends."""
-    try:
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "The pictures need matplotlib, which cannot be imported. "
-            'Install it with pip install "shopca-rs[plot]".'
-        ) from error
+    as_pyplot()  # says how to get matplotlib where it is missing
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     as_target(path)  # before the work, not after it
     # A figure of its own, without pyplot, needs no display and leaves nothing behind.
     with matplotlib.rc_context(_STYLE):
