@@ -3,7 +3,8 @@
 //! The points are cut into blocks whose size does not depend on the number of threads. Each block
 //! sums its shape operators as one wide product, Σ Yᵢᵀ Wᵢ = [Y₁; Y₂; …]ᵀ [W₁; W₂; …], and the blocks' sums are added
 //! in order. So the bits are the same for any number of threads, and no more sums exist at a time
-//! than threads can work on. With many columns the scatter form is cheaper and takes over.
+//! than threads can work on. With many columns and enough points the scatter form is
+//! cheaper and takes over.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2};
@@ -80,6 +81,9 @@ pub fn shape_sum(
     task: &Task,
 ) -> Result<ShapeSum> {
     let (k, dim) = (neighbors.ncols(), points.dim());
+    if k < 2 {
+        return Err(Error::TooFewNeighbors { k });
+    }
     let neighbors = neighbors.as_standard_layout();
     let lists: Vec<&[u32]> = neighbors.as_slice().expect("row-major").chunks_exact(k).collect();
     let (rows, count) = (points.len(), lists.len());

@@ -65,6 +65,9 @@ pub fn mean_shape_operator(
     task: &Task,
 ) -> Result<Sampled> {
     let (count, k) = neighbors.dim();
+    if k < 2 {
+        return Err(Error::TooFewNeighbors { k });
+    }
     let (all, dim) = (points.len(), points.dim());
     if count < 2 || count > all {
         return Err(Error::SampleSize { given: count, most: all });

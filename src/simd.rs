@@ -67,7 +67,7 @@ pub(crate) fn vectorized(work: impl Work) {
     }
 }
 
-/// Problems solved side by side: one AVX-512 register of doubles.
+/// Doubles side by side: one AVX-512 register of doubles.
 pub(crate) const LANES: usize = 8;
 
 /// One number of each of eight problems.

@@ -6,6 +6,8 @@ the first of them is called: ``pip install "shopca-rs[plot]"``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -271,15 +273,22 @@ def plot_curvature(
     return ax
 
 
-def as_pyplot() -> Any:
-    """Return matplotlib.pyplot, or say how to get it."""
+@contextmanager
+def needing_matplotlib() -> Iterator[None]:
+    """Say how to get matplotlib where an import of it fails."""
     try:
-        import matplotlib.pyplot as plt
+        yield
     except ImportError as error:
         raise ImportError(
             "The pictures need matplotlib, which cannot be imported. "
             'Install it with pip install "shopca-rs[plot]".'
         ) from error
+
+
+def as_pyplot() -> Any:
+    """Return matplotlib.pyplot, or say how to get it."""
+    with needing_matplotlib():
+        import matplotlib.pyplot as plt
     return plt
 
 

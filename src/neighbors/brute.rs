@@ -1,5 +1,5 @@
-//! Brute force over all pairs: a single precision matrix product rules pairs out, the few that are
-//! left get their exact distance.
+//! Brute force: boxes rule out groups of rows, a single precision matrix product rules out pairs, the few that
+//! are left get their exact distance.
 //!
 //! With centred and scaled rows q and c rounded to single precision, the filter is
 //!

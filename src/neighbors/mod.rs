@@ -42,9 +42,9 @@ pub enum Algorithm {
 impl Algorithm {
     /// What [`Algorithm::Auto`] becomes for points in `dim` columns.
     ///
-    /// On continuous data brute force, which leaves out what is far, is the faster one for any number of rows and columns
-    /// (`benches/crossover.py`: the tree takes 1.2 to 1.8 times its time in 2 and 3 columns, 2 to 4 times in more). In few
-    /// columns points often coincide, and there the tree, which groups them, is up to 30 times faster.
+    /// On continuous data brute force, which leaves out what is far, is the faster one (`benches/crossover.py` with
+    /// AVX-512: the tree takes 1.2 to 1.7 times its time in 2 and 3 columns, 1.7 to 5 times in more). In few columns
+    /// points often coincide, and there the tree, which groups them, is up to 30 times faster.
     pub fn choose(self, dim: usize) -> Algorithm {
         match self {
             Algorithm::Auto if dim <= MOST_COLUMNS_FOR_TREE => Algorithm::KdTree,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..plotting import as_pyplot
+from ..plotting import needing_matplotlib
 from ..writing import as_target, replacing
 from .statistics import average_ranks, bootstrap_interval
 
@@ -198,10 +198,10 @@ def embeddings(
 @contextmanager
 def _drawing(path: Target, height: float) -> Iterator[Figure]:
     """Yield an empty figure and write it when the block ends."""
-    as_pyplot()  # says how to get matplotlib where it is missing
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with needing_matplotlib():
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     as_target(path)  # before the work, not after it
     # A figure of its own, without pyplot, needs no display and leaves nothing behind.
