@@ -250,7 +250,7 @@ def child(name: str, n: int, d: int, k: int) -> None:
         "mean_shape_operator": lambda: mean_shape_operator(X, k),
         "k_neighbors": lambda: k_neighbors(X, k),
         "scikit-learn brute": lambda: rivals.sklearn_search(X, k, "brute"),
-        "Algorithm 2, batch 64": lambda: rivals.algorithm_2(Part(X, 256), k, 64, found),
+        "Algorithm 2, batch 64, 256 points": lambda: rivals.algorithm_2(Part(X, 256), k, 64, found),
     }
     taken = seconds(calls[name])
     print(json.dumps([taken, rivals.resident("VmHWM") - start]))
@@ -362,7 +362,7 @@ def main() -> None:
     against_searches(report, searches, folder if options.full else None, repeats if options.full else 2)
     cases = [
         (name, (6430, 36, 13))
-        for name in ("mean_shape_operator", "scikit-learn brute", "Algorithm 2, batch 64")
+        for name in ("mean_shape_operator", "scikit-learn brute", "Algorithm 2, batch 64, 256 points")
     ]
     if options.full:
         threads(report, folder, repeats)

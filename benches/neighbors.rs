@@ -1,4 +1,4 @@
-//! Neighbour search over n and d: brute force against the tree. Its crossovers are those of `Algorithm::Auto`.
+//! Neighbour search over n and d: brute force against the tree.
 
 use std::hint::black_box;
 

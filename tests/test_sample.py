@@ -11,6 +11,7 @@ from scipy.linalg import subspace_angles
 from shopca_rs import (
     SHOPCA,
     ShapeOperatorEigenmaps,
+    _core,
     k_neighbors,
     local_shape_operators,
     mean_shape_operator,
@@ -334,3 +335,10 @@ def test_sums_over_disjoint_points_add_up_to_the_mean(nasty_points, degenerate):
     assert np.abs(total / n - expected).max() <= 1e-12 * scale
     whole = shape_sum(nasty_points, k, degenerate=degenerate, n_jobs=1) / n
     assert np.abs(whole - expected).max() <= 1e-12 * scale
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_the_core_refuses_neighbourhoods_that_have_no_covariance(k):
+    neighbors = np.zeros((5, k), dtype=np.int64)
+    with pytest.raises(ValueError, match="k must be at least 2"):
+        _core.shape_sum(x=X, neighbors=neighbors, degenerate="lapack", n_jobs=1, progress=None)

@@ -11,6 +11,7 @@ mod frame;
 mod shape;
 mod spectrum;
 mod tensor;
+mod tiles;
 mod tridiagonal;
 
 use crate::points::Points;

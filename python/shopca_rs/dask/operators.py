@@ -63,8 +63,8 @@ def mean_shape_operator(
         As in `shopca_rs.mean_shape_operator`.
     mode : {"auto", "replicated", "sharded"}, default="auto"
         "replicated" sends all rows to every worker once; "sharded" compares each block of queries with one
-        chunk after the other, and no task holds more than two chunks and their candidates. "auto" takes the
-        first where the rows fit into 40 % of the smallest worker's memory.
+        chunk after the other, and no task holds more than its queries, one chunk and their candidates. "auto"
+        takes the first where a few copies of the rows fit into 40 % of the smallest worker's memory.
 
     Returns
     -------

@@ -1,0 +1,254 @@
+//! Eight doubles in AVX-512 and in AVX2 registers.
+
+use std::arch::x86_64::*;
+use std::mem::transmute;
+
+use super::*;
+
+/// One AVX-512 register.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Avx512(__m512d);
+
+/// Two AVX registers.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Avx2([__m256d; 2]);
+
+// SAFETY of every intrinsic below: values of these types are only worked on inside `vectorize`, whose caller
+// vouches for the instructions.
+macro_rules! intrinsic {
+    ($($call:tt)*) => {{
+        // SAFETY: see above.
+        unsafe { $($call)* }
+    }};
+}
+
+arithmetic!(Avx512; a, b;
+    Self(intrinsic!(_mm512_add_pd(a.0, b.0))),
+    Self(intrinsic!(_mm512_sub_pd(a.0, b.0))),
+    Self(intrinsic!(_mm512_mul_pd(a.0, b.0))),
+    Self(intrinsic!(_mm512_sub_pd(_mm512_set1_pd(-0.0), a.0))));
+
+#[target_feature(enable = "avx512f")]
+fn run_avx512(kernel: impl Kernel) {
+    kernel.run();
+}
+
+/// Quarters 0 and 2, or 1 and 3, of two registers.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn quarters(a: __m512d, b: __m512d) -> (__m512d, __m512d) {
+    (_mm512_shuffle_f64x2::<0b10_00_10_00>(a, b), _mm512_shuffle_f64x2::<0b11_01_11_01>(a, b))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sum_each_avx512(vectors: [Avx512; LANES]) -> Avx512 {
+    // Sums of neighbours, then of quarters: each step halves the number of vectors.
+    let pair = |i: usize| {
+        let (a, b) = (vectors[2 * i].0, vectors[2 * i + 1].0);
+        _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b))
+    };
+    let halve = |a: __m512d, b: __m512d| {
+        let (even, odd) = quarters(a, b);
+        _mm512_add_pd(even, odd)
+    };
+    Avx512(halve(halve(pair(0), pair(1)), halve(pair(2), pair(3))))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn transpose_avx512(vectors: [Avx512; LANES]) -> [Avx512; LANES] {
+    let mut out = vectors;
+    for odd in 0..2 {
+        // The even or the odd lanes of two vectors, then every other quarter of two such pairs.
+        let pair = |i: usize| {
+            let (a, b) = (vectors[2 * i].0, vectors[2 * i + 1].0);
+            if odd == 0 { _mm512_unpacklo_pd(a, b) } else { _mm512_unpackhi_pd(a, b) }
+        };
+        let (first, second) = quarters(pair(0), pair(1));
+        let (third, fourth) = quarters(pair(2), pair(3));
+        let (low, high) = quarters(first, third);
+        (out[odd], out[4 + odd]) = (Avx512(low), Avx512(high));
+        let (low, high) = quarters(second, fourth);
+        (out[2 + odd], out[6 + odd]) = (Avx512(low), Avx512(high));
+    }
+    out
+}
+
+// SAFETY: a register of eight doubles.
+unsafe impl Vector for Avx512 {
+    // SAFETY: as for the trait.
+    const ZERO: Self = unsafe { transmute([0.0_f64; LANES]) };
+    // SAFETY: as for the trait.
+    const ONE: Self = unsafe { transmute([1.0_f64; LANES]) };
+    const MANY_REGISTERS: bool = true;
+
+    #[inline(always)]
+    unsafe fn vectorize(kernel: impl Kernel) {
+        // SAFETY: the caller's promise.
+        unsafe { run_avx512(kernel) }
+    }
+
+    #[inline(always)]
+    fn splat(value: f64) -> Self {
+        Self(intrinsic!(_mm512_set1_pd(value)))
+    }
+
+    #[inline(always)]
+    fn plus(self, a: Self, b: Self) -> Self {
+        Self(intrinsic!(_mm512_fmadd_pd(a.0, b.0, self.0)))
+    }
+
+    #[inline(always)]
+    fn over(self, divisor: Self) -> Self {
+        Self(intrinsic!(_mm512_div_pd(self.0, divisor.0)))
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(intrinsic!(_mm512_sqrt_pd(self.0)))
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        Self(intrinsic!(_mm512_abs_pd(self.0)))
+    }
+
+    #[inline(always)]
+    fn copysign(self, sign: Self) -> Self {
+        Self(intrinsic!({
+            let bits = _mm512_castpd_si512(_mm512_set1_pd(-0.0));
+            let sign = _mm512_and_si512(bits, _mm512_castpd_si512(sign.0));
+            let size = _mm512_andnot_si512(bits, _mm512_castpd_si512(self.0));
+            _mm512_castsi512_pd(_mm512_or_si512(sign, size))
+        }))
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        Self(intrinsic!(_mm512_max_pd(self.0, other.0)))
+    }
+
+    #[inline(always)]
+    fn sum_each(vectors: [Self; LANES]) -> Self {
+        intrinsic!(sum_each_avx512(vectors))
+    }
+
+    #[inline(always)]
+    fn transpose(vectors: [Self; LANES]) -> [Self; LANES] {
+        intrinsic!(transpose_avx512(vectors))
+    }
+
+    #[inline(always)]
+    fn if_at_most(self, bound: Self, yes: Self, no: Self) -> Self {
+        Self(intrinsic!({
+            let mask = _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, bound.0);
+            _mm512_mask_blend_pd(mask, no.0, yes.0)
+        }))
+    }
+
+    #[inline(always)]
+    fn if_below(self, bound: Self, yes: Self, no: Self) -> Self {
+        Self(intrinsic!({
+            let mask = _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, bound.0);
+            _mm512_mask_blend_pd(mask, no.0, yes.0)
+        }))
+    }
+}
+
+/// Applies an intrinsic to both halves.
+macro_rules! halves {
+    ($half:ident => $value:expr) => {{
+        let low = {
+            let $half = 0;
+            intrinsic!($value)
+        };
+        let high = {
+            let $half = 1;
+            intrinsic!($value)
+        };
+        Self([low, high])
+    }};
+}
+
+arithmetic!(Avx2; a, b;
+    halves!(h => _mm256_add_pd(a.0[h], b.0[h])),
+    halves!(h => _mm256_sub_pd(a.0[h], b.0[h])),
+    halves!(h => _mm256_mul_pd(a.0[h], b.0[h])),
+    halves!(h => _mm256_xor_pd(_mm256_set1_pd(-0.0), a.0[h])));
+
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2(kernel: impl Kernel) {
+    kernel.run();
+}
+
+// SAFETY: two registers of four doubles.
+unsafe impl Vector for Avx2 {
+    // SAFETY: as for the trait.
+    const ZERO: Self = unsafe { transmute([0.0_f64; LANES]) };
+    // SAFETY: as for the trait.
+    const ONE: Self = unsafe { transmute([1.0_f64; LANES]) };
+    const MANY_REGISTERS: bool = false;
+
+    #[inline(always)]
+    unsafe fn vectorize(kernel: impl Kernel) {
+        // SAFETY: the caller's promise.
+        unsafe { run_avx2(kernel) }
+    }
+
+    #[inline(always)]
+    fn splat(value: f64) -> Self {
+        halves!(_h => _mm256_set1_pd(value))
+    }
+
+    #[inline(always)]
+    fn plus(self, a: Self, b: Self) -> Self {
+        halves!(h => _mm256_fmadd_pd(a.0[h], b.0[h], self.0[h]))
+    }
+
+    #[inline(always)]
+    fn over(self, divisor: Self) -> Self {
+        halves!(h => _mm256_div_pd(self.0[h], divisor.0[h]))
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        halves!(h => _mm256_sqrt_pd(self.0[h]))
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        halves!(h => _mm256_andnot_pd(_mm256_set1_pd(-0.0), self.0[h]))
+    }
+
+    #[inline(always)]
+    fn copysign(self, sign: Self) -> Self {
+        halves!(h => {
+            let bits = _mm256_set1_pd(-0.0);
+            _mm256_or_pd(_mm256_and_pd(bits, sign.0[h]), _mm256_andnot_pd(bits, self.0[h]))
+        })
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        halves!(h => _mm256_max_pd(self.0[h], other.0[h]))
+    }
+
+    #[inline(always)]
+    fn if_at_most(self, bound: Self, yes: Self, no: Self) -> Self {
+        halves!(h => {
+            let mask = _mm256_cmp_pd::<_CMP_LE_OQ>(self.0[h], bound.0[h]);
+            _mm256_blendv_pd(no.0[h], yes.0[h], mask)
+        })
+    }
+
+    #[inline(always)]
+    fn if_below(self, bound: Self, yes: Self, no: Self) -> Self {
+        halves!(h => {
+            let mask = _mm256_cmp_pd::<_CMP_LT_OQ>(self.0[h], bound.0[h]);
+            _mm256_blendv_pd(no.0[h], yes.0[h], mask)
+        })
+    }
+}
