@@ -165,11 +165,8 @@ impl Summer {
     fn push(&mut self, points: &Points, lists: &[&[u32]], task: &Task) -> Result<()> {
         match &mut self.solver {
             Solver::Eight(eight) => {
-                if !eight.solve(points, lists) {
+                if !eight.push_factors(points, lists, &mut self.left, &mut self.right) {
                     return Err(Error::no_convergence());
-                }
-                for lane in 0..lists.len() {
-                    eight.push_factors(lane, &mut self.left, &mut self.right);
                 }
             }
             Solver::One(one) => {

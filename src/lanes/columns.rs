@@ -1,15 +1,22 @@
-//! Eight neighbourhoods of no more points than columns → what each has for the rows of V in [`crate::scatter`].
+//! Eight neighbourhoods of no more points than columns → their shape operators as products of two thin factors.
 //!
-//! The small problems, k×k and smaller, are solved for eight neighbourhoods side by side. Everything that is as long as
-//! the columns is done for one neighbourhood after the other, eight columns side by side: rows are read and written as
+//! The k centred neighbours are turned into r = k − 1 contrasts Z, which have the same covariance C = ZᵀZ / r:
+//!
+//! ```text
+//! zⱼ = (x₀ + … + xⱼ₋₁ − j xⱼ) / √(j (j + 1)),        S = −½ (I + A) C = Qᵀ Z,        Q = −1/(2r) Z (I + A)
+//! ```
+//!
+//! The eigenproblems, r×r, are solved for eight neighbourhoods side by side. Everything that is as long as the
+//! columns is done for one neighbourhood after the other, eight columns side by side: rows are read and written as
 //! they lie in memory, and the factors of one neighbourhood stay in the first cache where those of eight would not.
 
 use crate::points::Points;
 use crate::simd::{LANES, Line, Vector, flat};
 
+use super::dense::Dense;
 use super::spectrum::Spectra;
 use super::tensor::Tensor;
-use super::tiles::{Rows, add_triangle, multiply, multiply_pairs};
+use super::tiles::{Factors, Rows, add_triangle, multiply, multiply_pairs};
 use super::{STRIPE, stripe_at};
 
 /// Vectors of a row taken at a time while sums are formed: those of all directions stay in the first cache.
@@ -20,53 +27,65 @@ const TILE: usize = 4;
 
 /// The workspace, and after a solve the answer, for neighbourhoods of k points in d columns.
 pub(super) struct Columns<V> {
-    k: usize,
     dim: usize,
+    /// Contrasts of a neighbourhood.
+    count: usize,
     /// Vectors in a row; the last is filled up with zeros.
     width: usize,
+    /// 1 for the columns in the last vector of a row, 0 after them.
+    last: V,
     spectra: Spectra<V>,
     tensor: Tensor<V>,
-    /// Δ of each lane, k×width.
-    centred: Vec<V>,
-    mean: Vec<V>,
+    dense: Option<Dense<V>>,
+    /// Whether these neighbourhoods go by A itself.
+    by_matrix: bool,
+    /// Z of each lane, count×width.
+    contrasts: Vec<V>,
+    /// x₀ + … + xⱼ₋₁ − j x₀.
+    running: Vec<V>,
     /// W of each lane, rank×width.
     directions: Vec<V>,
     /// What is summed over the columns, for each lane: eight partial sums of every entry.
     sums: Vec<V>,
     /// 1/‖wⱼ‖ before W is scaled, then sₘ.
     totals: Vec<V>,
-    /// M by columns, then −½ Λ M by rows.
+    /// The eigenvectors by columns.
     weights: Split<V>,
-    /// B, for each pair the m.
+    /// B Z, for each pair the contrasts.
     tensors: Split<V>,
-    /// W + W A in a tile.
-    left: Vec<V>,
+    /// −2r Q in a tile.
+    products: Vec<V>,
 }
 
 impl<V: Vector> Columns<V> {
     pub(super) fn new(k: usize, dim: usize) -> Self {
-        let (width, rank) = (dim.div_ceil(LANES), k - 1);
-        let pairs = rank * (rank + 1) / 2;
-        // The Gram matrix needs k(k + 1)/2; the tensor r(r + 1)(r + 2)/6 and the sums of its directions.
-        let sums = (pairs + k).max(pairs * (rank + 2) / 3 + rank);
+        let (width, count) = (dim.div_ceil(LANES), k - 1);
+        let pairs = count * (count + 1) / 2;
+        let mut last = V::ZERO;
+        last.lanes_mut()[..dim - (width - 1) * LANES].fill(1.0);
+        // The tensor has r(r + 1)(r + 2)/6 entries, and its directions r sums.
+        let sums = (pairs * (count + 2) / 3 + count).max(count * count);
         Self {
-            k,
             dim,
+            count,
             width,
-            spectra: Spectra::new(k, k, rank),
+            last,
+            spectra: Spectra::new(count, k, count),
             tensor: Tensor::new(),
-            centred: vec![V::ZERO; LANES * k * width],
-            mean: vec![V::ZERO; width],
-            directions: vec![V::ZERO; LANES * rank * width],
+            dense: Dense::<V>::suits(count, dim).then(|| Dense::new(count, dim)),
+            by_matrix: false,
+            contrasts: vec![V::ZERO; LANES * count * width],
+            running: vec![V::ZERO; width],
+            directions: vec![V::ZERO; LANES * count * width],
             sums: vec![V::ZERO; LANES * sums],
-            totals: vec![V::ZERO; rank],
-            weights: Split::new(k * rank),
-            tensors: Split::new(pairs * rank),
-            left: vec![V::ZERO; rank * TILE],
+            totals: vec![V::ZERO; count],
+            weights: Split::new(count * count),
+            tensors: Split::new(pairs * count),
+            products: vec![V::ZERO; count * TILE],
         }
     }
 
-    /// Finds everything but the shares. Returns false if the eigensolver does not converge.
+    /// Finds everything but Q. Returns false if the eigensolver does not converge.
     #[inline(always)]
     pub(super) fn solve(&mut self, points: &Points, chosen: [&[u32]; LANES]) -> bool {
         self.fill_matrix(points, chosen);
@@ -78,93 +97,98 @@ impl<V: Vector> Columns<V> {
         }
         self.fill_directions();
         self.spectra.find_spaces();
-        self.tensor.start(&self.spectra, self.dim);
-        self.fill_tensor();
-        self.tensor.weigh(&self.spectra, &self.totals);
-        self.tensors.fill(&self.tensor.entries);
-        self.fill_share_weights();
+        self.by_matrix = self.dense.is_some() && self.spectra.spaces.is_empty();
+        if !self.by_matrix {
+            self.tensor.start(&self.spectra, self.dim);
+            self.fill_tensor();
+            self.tensor.weigh(&self.spectra, &self.totals);
+            self.fill_tensor_weights();
+        }
         true
     }
 
-    /// Δ of one lane: differences from the first neighbour, then from their mean.
+    /// Z of one lane, from differences to the first neighbour: a common offset costs no digits.
     #[inline(always)]
     fn gather(&mut self, points: &Points, list: &[u32], lane: usize) {
-        let (k, width) = (self.k, self.width);
-        let centred = &mut self.centred[lane * k * width..(lane + 1) * k * width];
-        let (origin, origin_rest) = points.row(list[0] as usize).as_chunks::<LANES>();
-        self.mean.fill(V::ZERO);
-        for (out, &neighbor) in centred.chunks_exact_mut(width).zip(list) {
-            let (row, rest) = points.row(neighbor as usize).as_chunks::<LANES>();
-            let entries = out.iter_mut().zip(&mut self.mean);
-            for ((out, mean), (entry, origin)) in entries.zip(row.iter().zip(origin)) {
-                *out = V::load(entry) - V::load(origin);
-                *mean += *out;
-            }
-            // The lanes after the last column stay zero.
-            for (at, (entry, origin)) in rest.iter().zip(origin_rest).enumerate() {
-                let difference = entry - origin;
-                out[width - 1].lanes_mut()[at] = difference;
-                self.mean[width - 1].lanes_mut()[at] += difference;
-            }
+        let (dim, width, count) = (self.dim, self.width, self.count);
+        let values = points.as_slice();
+        let contrasts = &mut self.contrasts[lane * count * width..(lane + 1) * count * width];
+        let (whole, last) = (dim / LANES, self.last);
+        let row = |neighbor: u32| &values[neighbor as usize * dim..];
+        let origin = row(list[0]);
+        let mut origin_rest = V::ZERO;
+        if whole < width {
+            origin_rest = load_rest(&origin[whole * LANES..], last);
         }
-        let share = V::splat(1.0 / k as f64);
-        for mean in &mut self.mean {
-            *mean = *mean * share;
-        }
-        for row in centred.chunks_exact_mut(width) {
-            for (out, mean) in row.iter_mut().zip(&self.mean) {
-                *out -= *mean;
+        let (origin, _) = origin[..whole * LANES].as_chunks::<LANES>();
+        self.running.fill(V::ZERO);
+        for (j, (out, &neighbor)) in contrasts.chunks_exact_mut(width).zip(&list[1..]).enumerate() {
+            let row = row(neighbor);
+            let (minus, scale) = (V::splat(-((j + 1) as f64)), V::splat(contrast_scale(j + 1)));
+            let (entries, _) = row[..whole * LANES].as_chunks::<LANES>();
+            for (((out, running), entry), origin) in
+                out.iter_mut().zip(&mut self.running).zip(entries).zip(origin)
+            {
+                let difference = V::load(entry) - V::load(origin);
+                *out = running.plus(minus, difference) * scale;
+                *running += difference;
+            }
+            if whole < width {
+                let difference = load_rest(&row[whole * LANES..], last) - origin_rest;
+                out[whole] = self.running[whole].plus(minus, difference) * scale;
+                self.running[whole] += difference;
             }
         }
     }
 
-    /// Δ and the upper triangle of ΔΔᵀ.
+    /// Z and the upper triangle of ZZᵀ.
     #[inline(always)]
     fn fill_matrix(&mut self, points: &Points, chosen: [&[u32]; LANES]) {
-        let (k, width) = (self.k, self.width);
-        let pairs = k * (k + 1) / 2;
+        let (count, width) = (self.count, self.width);
+        let pairs = count * (count + 1) / 2;
         for lane in 0..LANES {
             self.gather(points, chosen[lane], lane);
             let sums = &mut self.sums[lane * pairs..(lane + 1) * pairs];
             let mut c = 0;
             while c < width {
-                let rows = Rows { values: &self.centred[lane * k * width + c..], stride: width };
-                add_triangle(None, rows, k, BLOCK.min(width - c), sums, c == 0);
+                let values = &self.contrasts[lane * count * width + c..];
+                let rows = Rows { values, stride: width };
+                add_triangle(None, rows, count, BLOCK.min(width - c), sums, c == 0);
                 c += BLOCK;
             }
         }
         let mut pair = 0;
-        for i in 0..k {
-            for j in i..k {
-                self.spectra.matrix[i * k + j] = sum_of_lanes(&self.sums, pairs, pair);
+        for i in 0..count {
+            for j in i..count {
+                self.spectra.matrix[i * count + j] = sum_of_lanes(&self.sums, pairs, pair);
                 pair += 1;
             }
         }
     }
 
-    /// W = M Δ, scaled to unit length.
+    /// W: the combinations of contrasts that the eigenvectors are, scaled to unit length.
     #[inline(always)]
     fn fill_directions(&mut self) {
-        let (k, width, rank) = (self.k, self.width, self.spectra.rank);
+        let (count, width, rank) = (self.count, self.width, self.spectra.rank);
         for j in 0..rank {
-            for t in 0..k {
-                self.sums[t * rank + j] = self.spectra.eigenvectors[j * k + t];
+            for t in 0..count {
+                self.sums[t * rank + j] = self.spectra.eigenvectors[j * count + t];
             }
         }
-        self.weights.fill(&self.sums[..k * rank]);
+        self.weights.fill(&self.sums[..count * rank]);
         for lane in 0..LANES {
-            let centred = &self.centred[lane * k * width..(lane + 1) * k * width];
+            let contrasts = &self.contrasts[lane * count * width..(lane + 1) * count * width];
             let directions = &mut self.directions[lane * rank * width..(lane + 1) * rank * width];
-            let weights = self.weights.lane(lane);
+            let weights = Factors { values: self.weights.lane(lane), row: rank, column: 1 };
             let mut c = 0;
             while V::MANY_REGISTERS && c + TILE <= width {
-                let rows = Rows { values: &centred[c..], stride: width };
-                multiply::<V, TILE>(weights, rows, k, &mut directions[c..], width, rank);
+                let rows = Rows { values: &contrasts[c..], stride: width };
+                multiply::<V, TILE>(weights, rows, count, &mut directions[c..], width, rank);
                 c += TILE;
             }
             while c < width {
-                let rows = Rows { values: &centred[c..], stride: width };
-                multiply::<V, 1>(weights, rows, k, &mut directions[c..], width, rank);
+                let rows = Rows { values: &contrasts[c..], stride: width };
+                multiply::<V, 1>(weights, rows, count, &mut directions[c..], width, rank);
                 c += 1;
             }
             for j in 0..rank {
@@ -242,30 +266,45 @@ impl<V: Vector> Columns<V> {
         }
     }
 
-    /// −½ Λ M: what turns W + W A into shares.
+    /// From what A does to W to what it does to Z = Nᵀ W: B and τ times N, whose rows are the eigenvectors as long as
+    /// the directions were.
     #[inline(always)]
-    fn fill_share_weights(&mut self) {
-        let (k, rank) = (self.k, self.spectra.rank);
-        for j in 0..rank {
-            let half = V::splat(-0.5) * self.spectra.eigenvalues[j];
-            for t in 0..k {
-                self.sums[j * k + t] = half * self.spectra.eigenvectors[j * k + t];
+    fn fill_tensor_weights(&mut self) {
+        let (count, rank) = (self.count, self.spectra.rank);
+        for m in 0..rank {
+            let length = self.spectra.lengths[m];
+            for entry in &mut self.spectra.eigenvectors[m * count..(m + 1) * count] {
+                *entry = *entry * length;
             }
         }
-        self.weights.fill(&self.sums[..rank * k]);
+        let rows = Rows { values: &self.spectra.eigenvectors, stride: count };
+        self.tensor.combine(rows, count);
+        self.tensors.fill(&self.tensor.combined);
     }
 
-    /// W + W A of one lane in C vectors from c on.
+    /// −2r Q = Z (I + A) of one lane in C vectors from c on.
     #[inline(always)]
-    fn fill_left<const C: usize>(&mut self, lane: usize, c: usize) {
-        let (width, rank) = (self.width, self.spectra.rank);
+    fn fill_products<const C: usize>(&mut self, lane: usize, c: usize) {
+        let (width, rank, count) = (self.width, self.spectra.rank, self.count);
+        if rank == 0 {
+            self.products.fill(V::ZERO);
+            return;
+        }
+        let contrasts = &self.contrasts[lane * count * width..(lane + 1) * count * width];
+        if self.by_matrix
+            && let Some(dense) = &self.dense
+        {
+            let factors = Factors { values: flat(contrasts), row: 1, column: width * LANES };
+            let rows = Rows { values: &dense.matrix[c..], stride: width };
+            multiply::<V, C>(factors, rows, self.dim, &mut self.products, C, count);
+            return;
+        }
         let directions = &self.directions[lane * rank * width..(lane + 1) * rank * width];
-        let w = |j: usize| &directions[j * width + c..j * width + c + C];
         let rows = Rows { values: &directions[c..], stride: width };
-        multiply_pairs::<V, C>(self.tensors.lane(lane), rows, rank, &mut self.left);
+        multiply_pairs::<V, C>(self.tensors.lane(lane), rows, rank, &mut self.products, count);
         let mut g = [V::ZERO; C];
         for j in 0..rank {
-            let w = w(j);
+            let w = &directions[j * width + c..j * width + c + C];
             for i in 0..C {
                 g[i] = g[i].plus(w[i], w[i]);
             }
@@ -276,43 +315,113 @@ impl<V: Vector> Columns<V> {
         for i in 0..C {
             own[i] += (null + null) * (V::ONE - g[i] - g[i]);
         }
-        for m in 0..rank {
-            let tau = V::splat(self.tensor.tau[m].lanes()[lane]);
-            let (w, left) = (w(m), &mut self.left[m * C..(m + 1) * C]);
+        for t in 0..count {
+            let tau = V::splat(self.tensor.tau[t].lanes()[lane]);
+            let (z, out) = (
+                &contrasts[t * width + c..t * width + c + C],
+                &mut self.products[t * C..(t + 1) * C],
+            );
             for i in 0..C {
-                left[i] = (left[i] + tau).plus(own[i], w[i]);
+                out[i] = (out[i] + tau).plus(own[i], z[i]);
             }
         }
     }
 
-    /// shares[t] = Σⱼ M_jt Yⱼ of the first lanes, where [`stripe_at`] says.
+    /// Makes ready for [`Self::fill_products`] of this lane.
+    #[inline(always)]
+    fn start_products(&mut self, lane: usize) {
+        if self.by_matrix
+            && let Some(dense) = &mut self.dense
+        {
+            let rank = self.spectra.rank;
+            let size = rank * self.width;
+            let share = self.spectra.null_share(self.dim).lanes()[lane];
+            dense.fill(&self.directions[lane * size..(lane + 1) * size], rank, share);
+        }
+    }
+
+    /// What each neighbour gets of Q: the contrasts taken apart again. For the first lanes, where [`stripe_at`] says.
     #[inline(always)]
     pub(super) fn write_shares(&mut self, lanes: usize, shares: &mut [Line]) {
-        let (k, width, rank) = (self.k, self.width, self.spectra.rank);
+        let (k, width) = (self.count + 1, self.width);
         let shares = Line::as_vectors_mut::<V>(shares);
-        if rank == 0 {
-            shares.fill(V::ZERO);
-            return;
-        }
         for lane in 0..lanes {
+            self.start_products(lane);
             let mut c = 0;
             while c < width {
                 let (at, stride) = stripe_at(c / STRIPE, k, width);
                 let out = &mut shares[at + lane * k * stride + c % STRIPE..];
                 if V::MANY_REGISTERS && c + TILE <= width {
-                    self.fill_left::<TILE>(lane, c);
-                    let left = Rows { values: &self.left, stride: TILE };
-                    multiply::<V, TILE>(self.weights.lane(lane), left, rank, out, stride, k);
+                    self.fill_products::<TILE>(lane, c);
+                    self.share_tile::<TILE>(out, stride);
                     c += TILE;
                 } else {
-                    self.fill_left::<1>(lane, c);
-                    let left = Rows { values: &self.left, stride: 1 };
-                    multiply::<V, 1>(self.weights.lane(lane), left, rank, out, stride, k);
+                    self.fill_products::<1>(lane, c);
+                    self.share_tile::<1>(out, stride);
                     c += 1;
                 }
             }
         }
     }
+
+    /// shareₜ = Σⱼ qⱼ ∂zⱼ/∂xₜ in C vectors.
+    #[inline(always)]
+    fn share_tile<const C: usize>(&self, out: &mut [V], stride: usize) {
+        let count = self.count;
+        let mut after = [V::ZERO; C];
+        for j in (1..=count).rev() {
+            let scale = V::splat(-0.5 / count as f64 * contrast_scale(j));
+            let minus = V::splat(-(j as f64));
+            let product = &self.products[(j - 1) * C..j * C];
+            let out = &mut out[j * stride..j * stride + C];
+            for i in 0..C {
+                let part = product[i] * scale;
+                out[i] = after[i].plus(minus, part);
+                after[i] += part;
+            }
+        }
+        out[..C].copy_from_slice(&after);
+    }
+
+    /// Appends the rows of one lane's Q to `left` and those of its Z to `right`.
+    #[inline(always)]
+    pub(super) fn push_factors(&mut self, lane: usize, left: &mut Vec<f64>, right: &mut Vec<f64>) {
+        let (count, width, dim) = (self.count, self.width, self.dim);
+        let scale = V::splat(-0.5 / count as f64);
+        self.start_products(lane);
+        let start = left.len();
+        left.resize(start + count * dim, 0.0);
+        let left = &mut left[start..];
+        for c in 0..width {
+            self.fill_products::<1>(lane, c);
+            let columns = c * LANES..dim.min((c + 1) * LANES);
+            for (row, product) in left.chunks_exact_mut(dim).zip(&self.products) {
+                let scaled = *product * scale;
+                row[columns.clone()].copy_from_slice(&scaled.lanes()[..columns.len()]);
+            }
+        }
+        let contrasts = &self.contrasts[lane * count * width..(lane + 1) * count * width];
+        for row in contrasts.chunks_exact(width) {
+            right.extend_from_slice(&flat(row)[..dim]);
+        }
+    }
+}
+
+/// 1/√(j (j + 1)).
+#[inline(always)]
+fn contrast_scale(j: usize) -> f64 {
+    1.0 / ((j * (j + 1)) as f64).sqrt()
+}
+
+/// The last columns of a row, with zeros after them. What follows in memory belongs to the next row.
+#[inline(always)]
+fn load_rest<V: Vector>(values: &[f64], last: V) -> V {
+    if let Some(eight) = values.first_chunk::<LANES>() {
+        return V::load(eight) * last;
+    }
+    let mut eight = [0.0; LANES];
+    eight[..values.len()].copy_from_slice(values);
+    V::load(&eight) * last
 }
 
 /// Numbers of eight problems, taken apart.

@@ -7,6 +7,7 @@
 //! for one neighbourhood of any size.
 
 mod columns;
+mod dense;
 mod frame;
 mod shape;
 mod spectrum;
@@ -38,18 +39,22 @@ pub(crate) fn stripe_at(stripe: usize, k: usize, width: usize) -> (usize, usize)
 
 /// A solver for up to eight neighbourhoods, whatever its instructions are.
 pub(crate) trait Batch {
-    /// Finds W and Y of up to eight neighbourhoods, each a list of k rows of `points`. Returns false if the
-    /// eigensolver does not converge.
+    /// Appends factors of the shape operators of up to eight neighbourhoods, each a list of k rows of `points`: as many
+    /// rows of d numbers to `left` as to `right`, so that Σ S = leftᵀ right. Returns false if the eigensolver does not
+    /// converge.
     #[must_use]
-    fn solve(&mut self, points: &Points, neighborhoods: &[&[u32]]) -> bool;
-
-    /// Appends the rows of one lane's Y to `left` and those of its W to `right`.
-    fn push_factors(&self, lane: usize, left: &mut Vec<f64>, right: &mut Vec<f64>);
+    fn push_factors(
+        &mut self,
+        points: &Points,
+        neighborhoods: &[&[u32]],
+        left: &mut Vec<f64>,
+        right: &mut Vec<f64>,
+    ) -> bool;
 }
 
-/// The same for neighbourhoods in many columns.
+/// The same for neighbourhoods of no more points than columns.
 pub(crate) trait Sharer: Send {
-    /// Finds Mᵀ Y of up to eight neighbourhoods: for every neighbour the d numbers to add to its row of V, so that
+    /// Finds for every neighbour of up to eight neighbourhoods the d numbers to add to its row of V, so that
     /// Σ S = Vᵀ X. They go where [`stripe_at`] says. Returns false if the eigensolver does not converge.
     #[must_use]
     fn share(&mut self, points: &Points, neighborhoods: &[&[u32]], shares: &mut [Line]) -> bool;
@@ -62,11 +67,16 @@ pub(crate) fn batch(k: usize, dim: usize) -> Option<Box<dyn Batch>> {
     }
     Some(match Level::detect() {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => Box::new(Eight::<Avx512>::new(k, dim)),
+        Level::Avx512 => batch_of::<Avx512>(k, dim),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => Box::new(Eight::<Avx2>::new(k, dim)),
-        Level::Baseline => Box::new(Eight::<Portable>::new(k, dim)),
+        Level::Avx2 => batch_of::<Avx2>(k, dim),
+        Level::Baseline => batch_of::<Portable>(k, dim),
     })
+}
+
+/// The vectors must be of a kind that the processor has.
+fn batch_of<V: Vector + 'static>(k: usize, dim: usize) -> Box<dyn Batch> {
+    if k <= dim { Box::new(Columns::<V>::new(k, dim)) } else { Box::new(Eight::<V>::new(k, dim)) }
 }
 
 /// The same for shares, which must be of at most as many points as columns.
@@ -88,7 +98,7 @@ fn fill_lanes<'a>(neighborhoods: &[&'a [u32]]) -> [&'a [u32]; LANES] {
     std::array::from_fn(|lane| *neighborhoods.get(lane).unwrap_or(&neighborhoods[0]))
 }
 
-/// [`Batch`] over one kind of vector, which must be one the processor has.
+/// Neighbourhoods of more points than columns: every step for all eight side by side.
 struct Eight<V> {
     frames: Frames<V>,
     shapes: Shapes<V>,
@@ -100,67 +110,106 @@ impl<V: Vector> Eight<V> {
     }
 }
 
-impl<V: Vector> Batch for Eight<V> {
-    fn solve(&mut self, points: &Points, neighborhoods: &[&[u32]]) -> bool {
-        let chosen = fill_lanes(neighborhoods);
-        let mut converged = false;
-        // SAFETY: `batch` made this for the detected level.
-        unsafe { V::vectorize(Solve { eight: self, points, chosen, converged: &mut converged }) };
-        converged
-    }
-
-    fn push_factors(&self, lane: usize, left: &mut Vec<f64>, right: &mut Vec<f64>) {
-        let used = self.frames.spectra.ranks[lane] * self.frames.dim;
-        left.extend(self.shapes.left[..used].iter().map(|entry| entry.lanes()[lane]));
-        right.extend(self.frames.directions[..used].iter().map(|entry| entry.lanes()[lane]));
-    }
-}
-
-struct Solve<'a, V> {
-    eight: &'a mut Eight<V>,
+/// A step of one of the solvers, for the neighbourhoods in the first lanes.
+struct Step<'a, S, T> {
+    solver: &'a mut S,
     points: &'a Points<'a>,
     chosen: [&'a [u32]; LANES],
+    lanes: usize,
+    target: T,
     converged: &'a mut bool,
 }
 
-impl<V: Vector> Kernel for Solve<'_, V> {
+/// Runs what the arguments say as a [`Step`] of this solver.
+macro_rules! step {
+    ($solver:ident, $vector:ty, $points:ident, $neighborhoods:ident, $target:expr) => {{
+        let mut converged = false;
+        // SAFETY: solvers are made for the detected level.
+        unsafe {
+            <$vector>::vectorize(Step {
+                solver: $solver,
+                points: $points,
+                chosen: fill_lanes($neighborhoods),
+                lanes: $neighborhoods.len(),
+                target: $target,
+                converged: &mut converged,
+            });
+        }
+        converged
+    }};
+}
+
+/// Where [`Batch`] appends.
+struct Factors<'a> {
+    left: &'a mut Vec<f64>,
+    right: &'a mut Vec<f64>,
+}
+
+impl<V: Vector> Batch for Eight<V> {
+    fn push_factors(
+        &mut self,
+        points: &Points,
+        neighborhoods: &[&[u32]],
+        left: &mut Vec<f64>,
+        right: &mut Vec<f64>,
+    ) -> bool {
+        step!(self, V, points, neighborhoods, Factors { left, right })
+    }
+}
+
+impl<V: Vector> Kernel for Step<'_, Eight<V>, Factors<'_>> {
     #[inline(always)]
     fn run(self) {
-        *self.converged = self.eight.frames.solve(self.points, self.chosen);
+        let Eight { frames, shapes } = self.solver;
+        *self.converged = frames.solve(self.points, self.chosen);
         if *self.converged {
-            self.eight.shapes.fill(&self.eight.frames);
+            shapes.fill(frames);
+            for lane in 0..self.lanes {
+                let used = frames.spectra.ranks[lane] * frames.dim;
+                let entry = |entry: &V| entry.lanes()[lane];
+                self.target.left.extend(shapes.left[..used].iter().map(entry));
+                self.target.right.extend(frames.directions[..used].iter().map(entry));
+            }
+        }
+    }
+}
+
+impl<V: Vector> Batch for Columns<V> {
+    fn push_factors(
+        &mut self,
+        points: &Points,
+        neighborhoods: &[&[u32]],
+        left: &mut Vec<f64>,
+        right: &mut Vec<f64>,
+    ) -> bool {
+        step!(self, V, points, neighborhoods, Factors { left, right })
+    }
+}
+
+impl<V: Vector> Kernel for Step<'_, Columns<V>, Factors<'_>> {
+    #[inline(always)]
+    fn run(self) {
+        *self.converged = self.solver.solve(self.points, self.chosen);
+        if *self.converged {
+            for lane in 0..self.lanes {
+                self.solver.push_factors(lane, self.target.left, self.target.right);
+            }
         }
     }
 }
 
 impl<V: Vector> Sharer for Columns<V> {
     fn share(&mut self, points: &Points, neighborhoods: &[&[u32]], shares: &mut [Line]) -> bool {
-        let chosen = fill_lanes(neighborhoods);
-        let lanes = neighborhoods.len();
-        let mut converged = false;
-        let converges = &mut converged;
-        // SAFETY: `sharer` made this for the detected level.
-        unsafe { V::vectorize(Share { columns: self, points, chosen, lanes, shares, converges }) };
-        converged
+        step!(self, V, points, neighborhoods, shares)
     }
 }
 
-struct Share<'a, V> {
-    columns: &'a mut Columns<V>,
-    points: &'a Points<'a>,
-    chosen: [&'a [u32]; LANES],
-    /// How many lanes are wanted.
-    lanes: usize,
-    shares: &'a mut [Line],
-    converges: &'a mut bool,
-}
-
-impl<V: Vector> Kernel for Share<'_, V> {
+impl<V: Vector> Kernel for Step<'_, Columns<V>, &mut [Line]> {
     #[inline(always)]
     fn run(self) {
-        *self.converges = self.columns.solve(self.points, self.chosen);
-        if *self.converges {
-            self.columns.write_shares(self.lanes, self.shares);
+        *self.converged = self.solver.solve(self.points, self.chosen);
+        if *self.converged {
+            self.solver.write_shares(self.lanes, self.target);
         }
     }
 }
@@ -188,22 +237,27 @@ mod tests {
                 shape_operator(&Frame::new(neighborhood.view(), Degenerate::Average).unwrap())
             })
             .collect();
-        let mut batches: Vec<Box<dyn Batch>> = vec![Box::new(Eight::<Portable>::new(k, dim))];
+        let mut batches = vec![batch_of::<Portable>(k, dim)];
         #[cfg(target_arch = "x86_64")]
         if Level::detect() != Level::Baseline {
-            batches.push(Box::new(Eight::<Avx2>::new(k, dim)));
+            batches.push(batch_of::<Avx2>(k, dim));
         }
         batches.extend(batch(k, dim));
         for mut batch in batches {
-            assert!(batch.solve(&points, &lists));
-            for (lane, expected) in expected.iter().enumerate() {
+            let mut operator = |lists: &[&[u32]]| {
                 let (mut left, mut right) = (Vec::new(), Vec::new());
-                batch.push_factors(lane, &mut left, &mut right);
-                let rank = left.len() / dim;
-                let left = Array2::from_shape_vec((rank, dim), left).unwrap();
-                let right = Array2::from_shape_vec((rank, dim), right).unwrap();
-                compare(&left.t().dot(&right), expected, &format!("k {k}, d {dim}, lane {lane}"));
+                assert!(batch.push_factors(&points, lists, &mut left, &mut right));
+                let rows = left.len() / dim;
+                let left = Array2::from_shape_vec((rows, dim), left).unwrap();
+                let right = Array2::from_shape_vec((rows, dim), right).unwrap();
+                left.t().dot(&right)
+            };
+            for (lane, expected) in expected.iter().enumerate() {
+                let found = operator(&lists[lane..=lane]);
+                compare(&found, expected, &format!("k {k}, d {dim}, list {lane}"));
             }
+            let total = expected.iter().fold(Array2::zeros((dim, dim)), |sum, one| sum + one);
+            compare(&operator(&lists), &total, &format!("k {k}, d {dim}, all lists"));
         }
         if k > dim {
             return;

@@ -14,7 +14,7 @@ pub(super) struct Spectra<V> {
     size: usize,
     /// More eigenvalues than these are rounding errors of zero.
     most: usize,
-    /// What to solve: ΔΔᵀ or ΔᵀΔ, its upper triangle at least.
+    /// What to solve: ZZᵀ or ΔᵀΔ, its upper triangle at least.
     pub(super) matrix: Vec<V>,
     values: Vec<V>,
     vectors: Vec<V>,
@@ -24,6 +24,8 @@ pub(super) struct Spectra<V> {
     pub(super) rank: usize,
     /// λ of the covariance, descending in each lane.
     pub(super) eigenvalues: Vec<V>,
+    /// √((k − 1) λ) from [`Spectra::set_length`].
+    pub(super) lengths: Vec<V>,
     /// The eigenvectors, rank×size.
     pub(super) eigenvectors: Vec<V>,
     /// Lanes and runs of two or more directions that share an eigenvalue.
@@ -44,6 +46,7 @@ impl<V: Vector> Spectra<V> {
             ranks: [0; LANES],
             rank: 0,
             eigenvalues: Vec::new(),
+            lengths: vec![V::ZERO; size],
             eigenvectors: Vec::new(),
             spaces: Vec::new(),
         }
@@ -116,24 +119,15 @@ impl<V: Vector> Spectra<V> {
         }
     }
 
-    /// Takes the squared length of the j-th combination of Δ's rows: sets λ from it and makes the eigenvector the
-    /// row-centred weights M of the unit direction. Returns the inverse length, 0 where there is no direction.
+    /// Takes the squared length of the j-th combination of contrasts: keeps the length and sets λ from it. Returns the
+    /// inverse length, 0 where there is no direction.
     #[inline(always)]
     pub(super) fn set_length(&mut self, j: usize, square: V) -> V {
         let none = |yes: V, no: V| square.if_at_most(V::ZERO, yes, no);
-        let inverse = none(V::ZERO, V::ONE.over(none(V::ONE, square.sqrt())));
+        let length = square.sqrt();
+        self.lengths[j] = length;
         self.eigenvalues[j] = square.over(V::splat((self.k - 1) as f64));
-        let weights = &mut self.eigenvectors[j * self.size..(j + 1) * self.size];
-        let mut mean = V::ZERO;
-        for weight in weights.iter_mut() {
-            *weight = *weight * inverse;
-            mean += *weight;
-        }
-        mean = mean * V::splat(1.0 / self.k as f64);
-        for weight in weights.iter_mut() {
-            *weight -= mean;
-        }
-        inverse
+        none(V::ZERO, V::ONE.over(none(V::ONE, length)))
     }
 
     /// The runs of two or more equal eigenvalues.

@@ -13,6 +13,7 @@
 use crate::simd::Vector;
 
 use super::spectrum::Spectra;
+use super::tiles::Rows;
 
 /// The workspace, and after [`Tensor::weigh`] the answer.
 pub(super) struct Tensor<V> {
@@ -29,6 +30,8 @@ pub(super) struct Tensor<V> {
     pub(super) tau: Vec<V>,
     /// Σᵢ T_iim/(size + 2) over j's space, for one m.
     shares: Vec<V>,
+    /// B N, for each pair as many as N has columns.
+    pub(super) combined: Vec<V>,
 }
 
 impl<V: Vector> Tensor<V> {
@@ -41,6 +44,7 @@ impl<V: Vector> Tensor<V> {
             entries: Vec::new(),
             tau: Vec::new(),
             shares: Vec::new(),
+            combined: Vec::new(),
         }
     }
 
@@ -152,6 +156,43 @@ impl<V: Vector> Tensor<V> {
                     *entry = (kappa + kappa) * *entry;
                 }
             }
+        }
+    }
+
+    /// B and τ times N, which has `count` columns: what A does to combinations of the directions. τ is theirs then.
+    #[inline(always)]
+    pub(super) fn combine(&mut self, n: Rows<V>, count: usize) {
+        let rank = self.rank;
+        self.combined.resize(self.pair_count() * count, V::ZERO);
+        let pairs = self.entries.chunks_exact(rank.max(1));
+        for (b, out) in pairs.zip(self.combined.chunks_exact_mut(count)) {
+            combine_row(b, n, out);
+        }
+        self.shares.resize(count, V::ZERO);
+        combine_row(&self.tau, n, &mut self.shares[..count]);
+        std::mem::swap(&mut self.tau, &mut self.shares);
+    }
+}
+
+/// out = row N.
+#[inline(always)]
+fn combine_row<V: Vector>(row: &[V], n: Rows<V>, out: &mut [V]) {
+    let mut t = 0;
+    while t + 4 <= out.len() {
+        let mut sums = [V::ZERO; 4];
+        for (m, entry) in row.iter().enumerate() {
+            let n = &n.values[m * n.stride + t..][..4];
+            for i in 0..4 {
+                sums[i] = sums[i].plus(*entry, n[i]);
+            }
+        }
+        out[t..t + 4].copy_from_slice(&sums);
+        t += 4;
+    }
+    for t in t..out.len() {
+        out[t] = V::ZERO;
+        for (m, entry) in row.iter().enumerate() {
+            out[t] = out[t].plus(*entry, n.values[m * n.stride + t]);
         }
     }
 }

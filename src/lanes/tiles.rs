@@ -9,6 +9,14 @@ pub(super) struct Rows<'a, V> {
     pub(super) stride: usize,
 }
 
+/// Numbers f_pm = values[p · row + m · column].
+#[derive(Clone, Copy)]
+pub(super) struct Factors<'a> {
+    pub(super) values: &'a [f64],
+    pub(super) row: usize,
+    pub(super) column: usize,
+}
+
 /// Goes through the rows from `$m` to `$count` by tiles of at most `$most`, as equal as can be. `$tile` is a macro that
 /// does the given number of rows.
 macro_rules! by_tiles {
@@ -116,7 +124,7 @@ fn dot_tile<V: Vector, const R: usize, const C: usize>(
 /// out_m = Σₚ factors_pm rowsₚ over C vectors for all p < inner, m < count.
 #[inline(always)]
 pub(super) fn multiply<V: Vector, const C: usize>(
-    factors: &[f64],
+    factors: Factors,
     rows: Rows<V>,
     inner: usize,
     out: &mut [V],
@@ -127,9 +135,18 @@ pub(super) fn multiply<V: Vector, const C: usize>(
     macro_rules! tile {
         ($rows:literal) => {{
             let mut sums = [[V::ZERO; C]; $rows];
+            let mut columns: [&[f64]; $rows] = [&[]; $rows];
+            for r in 0..$rows {
+                columns[r] = &factors.values[(m + r) * factors.column..];
+            }
             for p in 0..inner {
                 let row = &rows.values[p * rows.stride..][..C];
-                add_products(&mut sums, &factors[p * count + m..], row);
+                for r in 0..$rows {
+                    let factor = V::splat(columns[r][p * factors.row]);
+                    for c in 0..C {
+                        sums[r][c] = sums[r][c].plus(factor, row[c]);
+                    }
+                }
             }
             store(sums, &mut out[m * out_stride..], out_stride);
         }};
@@ -137,52 +154,43 @@ pub(super) fn multiply<V: Vector, const C: usize>(
     by_tiles!(m, count, 6, tile);
 }
 
-/// out_m = Σ_{j≤l} factors_jl,m row_j∘row_l over C vectors for all m < count.
+/// out_t = Σ_{j≤l} factors_jl,t row_j∘row_l over C vectors for all j ≤ l < rank, t < count.
 #[inline(always)]
 pub(super) fn multiply_pairs<V: Vector, const C: usize>(
     factors: &[f64],
     rows: Rows<V>,
-    count: usize,
+    rank: usize,
     out: &mut [V],
+    count: usize,
 ) {
-    let mut m = 0;
+    let mut t = 0;
     macro_rules! tile {
         ($rows:literal) => {{
             let mut sums = [[V::ZERO; C]; $rows];
-            let mut at = m;
-            for j in 0..count {
+            let mut at = t;
+            for j in 0..rank {
                 let mut first = [V::ZERO; C];
                 first.copy_from_slice(&rows.values[j * rows.stride..][..C]);
-                for l in j..count {
+                for l in j..rank {
                     let second = &rows.values[l * rows.stride..][..C];
                     let mut product = first;
                     for c in 0..C {
                         product[c] = first[c] * second[c];
                     }
-                    add_products(&mut sums, &factors[at..], &product);
+                    let factors = &factors[at..at + $rows];
+                    for r in 0..$rows {
+                        let factor = V::splat(factors[r]);
+                        for c in 0..C {
+                            sums[r][c] = sums[r][c].plus(factor, product[c]);
+                        }
+                    }
                     at += count;
                 }
             }
-            store(sums, &mut out[m * C..], C);
+            store(sums, &mut out[t * C..], C);
         }};
     }
-    by_tiles!(m, count, 6, tile);
-}
-
-/// sums_r += factors_r row.
-#[inline(always)]
-fn add_products<V: Vector, const R: usize, const C: usize>(
-    sums: &mut [[V; C]; R],
-    factors: &[f64],
-    row: &[V],
-) {
-    let factors = &factors[..R];
-    for r in 0..R {
-        let factor = V::splat(factors[r]);
-        for c in 0..C {
-            sums[r][c] = sums[r][c].plus(factor, row[c]);
-        }
-    }
+    by_tiles!(t, count, 6, tile);
 }
 
 #[inline(always)]

@@ -184,6 +184,51 @@ fn run_avx2(kernel: impl Kernel) {
     kernel.run();
 }
 
+/// Four rows of four, turned.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn transpose_4(rows: [__m256d; 4]) -> [__m256d; 4] {
+    let [a, b, c, d] = rows;
+    let (even, odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+    let (even_2, odd_2) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+    [
+        _mm256_permute2f128_pd::<0x20>(even, even_2),
+        _mm256_permute2f128_pd::<0x20>(odd, odd_2),
+        _mm256_permute2f128_pd::<0x31>(even, even_2),
+        _mm256_permute2f128_pd::<0x31>(odd, odd_2),
+    ]
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn transpose_avx2(vectors: [Avx2; LANES]) -> [Avx2; LANES] {
+    let mut out = vectors;
+    for rows in 0..2 {
+        for half in 0..2 {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|i| vectors[rows * 4 + i].0[half]);
+            let turned = transpose_4([a, b, c, d]);
+            for i in 0..4 {
+                out[half * 4 + i].0[rows] = turned[i];
+            }
+        }
+    }
+    out
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn sum_each_avx2(vectors: [Avx2; LANES]) -> Avx2 {
+    // Sums of halves, of neighbours, then of what is left.
+    let pair = |i: usize| {
+        let whole = |i: usize| _mm256_add_pd(vectors[i].0[0], vectors[i].0[1]);
+        _mm256_hadd_pd(whole(2 * i), whole(2 * i + 1))
+    };
+    let four = |a: __m256d, b: __m256d| {
+        _mm256_add_pd(_mm256_blend_pd::<0b1100>(a, b), _mm256_permute2f128_pd::<0x21>(a, b))
+    };
+    Avx2([four(pair(0), pair(1)), four(pair(2), pair(3))])
+}
+
 // SAFETY: two registers of four doubles.
 unsafe impl Vector for Avx2 {
     // SAFETY: as for the trait.
@@ -234,6 +279,16 @@ unsafe impl Vector for Avx2 {
     #[inline(always)]
     fn max(self, other: Self) -> Self {
         halves!(h => _mm256_max_pd(self.0[h], other.0[h]))
+    }
+
+    #[inline(always)]
+    fn sum_each(vectors: [Self; LANES]) -> Self {
+        intrinsic!(sum_each_avx2(vectors))
+    }
+
+    #[inline(always)]
+    fn transpose(vectors: [Self; LANES]) -> [Self; LANES] {
+        intrinsic!(transpose_avx2(vectors))
     }
 
     #[inline(always)]
