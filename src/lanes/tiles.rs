@@ -65,7 +65,7 @@ pub(super) fn add_triangle<V: Vector>(
                 }
             }};
         }
-        by_tiles!(m, count, if V::MANY_REGISTERS { 8 } else { 2 }, tile);
+        by_tiles!(m, count, if V::MANY_REGISTERS { 8 } else { 3 }, tile);
         at += 2 * (count - l) - 1;
         l += 2;
     }

@@ -123,82 +123,149 @@ impl<V: Vector> Tridiagonal<V> {
     /// Implicit QL on the tridiagonal matrix, rotating the rows of `vectors` along.
     #[inline(always)]
     fn iterate(&mut self, size: usize, vectors: &mut [V]) -> bool {
-        let (d, e) = (&mut self.diagonal, &mut self.beside);
-        // A coupling this small is a backward error below LAPACK's own.
-        let epsilon = V::splat(f64::EPSILON);
-        let smallest = V::splat(f64::EPSILON / 16.0);
-        for l in 0..size {
+        let (d, e) = (&mut self.diagonal[..size], &mut self.beside[..size]);
+        for l in 0..size - 1 {
             let mut steps = 0;
             loop {
-                // Where each lane's block that starts at l ends: the first negligible coupling.
-                let mut end = V::splat((size - 1) as f64);
-                for i in (l..size - 1).rev() {
-                    let negligible = (epsilon * (d[i].abs() + d[i + 1].abs())).max(smallest);
-                    end = e[i].abs().if_at_most(negligible, V::splat(i as f64), end);
-                }
-                let start = V::splat(l as f64);
-                let last = end.largest() as usize;
-                if last == l {
+                // A lane that is done at l does one more step, harmless by its shift, until all are.
+                let done = negligible(d, l);
+                if !done.any_below(e[l].abs()) {
                     break;
                 }
                 steps += 1;
                 if steps > MOST_STEPS {
                     return false;
                 }
-                // Wilkinson's shift from the block's first two rows; idle lanes get harmless numbers.
-                let idle = |yes: V, no: V| end.if_at_most(start, yes, no);
-                let coupling = idle(V::ONE, e[l]);
+                // Where each lane's block that starts at l ends: the first negligible coupling.
+                let last = V::splat((size - 1) as f64);
+                let mut end = last;
+                for i in (l + 1..size - 1).rev() {
+                    end = e[i].abs().if_at_most(negligible(d, i), V::splat(i as f64), end);
+                }
+                // Wilkinson's shift from the block's first two rows.
+                let coupling = e[l].abs().if_at_most(done, V::ONE, e[l]);
                 let half = (d[l + 1] - d[l]).over(coupling + coupling);
                 let root = (V::ONE + half * half).sqrt().copysign(half);
-                let shift = d[l] - coupling.over(half + root);
-                let (mut s, mut c, mut p) = (V::ONE, V::ONE, V::ZERO);
-                let mut g = V::ZERO;
-                // 1 once a lane has met an underflow and must wait for the next step.
-                let mut broken = V::ZERO;
-                for i in (l..last).rev() {
-                    let here = V::splat(i as f64);
-                    let next = V::splat((i + 1) as f64);
-                    // A lane starts at its own end.
-                    let starts =
-                        |yes: V, no: V| end.if_at_most(next, next.if_at_most(end, yes, no), no);
-                    g = starts(d[i + 1] - shift, g);
-                    let works = |yes: V, no: V| {
-                        // i < end, and not broken.
-                        here.if_below(end, broken.if_at_most(V::ZERO, yes, no), no)
-                    };
-                    let f = s * e[i];
-                    let b = c * e[i];
-                    let r = (f * f + g * g).sqrt();
-                    let underflow = |yes: V, no: V| r.if_at_most(V::ZERO, yes, no);
-                    let divisor = underflow(V::ONE, r);
-                    let sine = underflow(V::ZERO, f.over(divisor));
-                    let cosine = underflow(V::ONE, g.over(divisor));
-                    // starts() leaves e[end] = 0, as the chase ends with it.
-                    e[i + 1] = works(starts(V::ZERO, r), e[i + 1]);
-                    let moved = d[i + 1] - p;
-                    let q = (d[i] - moved) * sine + (cosine + cosine) * b;
-                    let carried = sine * q;
-                    d[i + 1] = works(underflow(moved, moved + carried), d[i + 1]);
-                    g = works(cosine * q - b, g);
-                    p = works(underflow(V::ZERO, carried), p);
-                    s = works(sine, s);
-                    c = works(cosine, c);
-                    let (turn_s, turn_c) = (works(sine, V::ZERO), works(cosine, V::ONE));
-                    broken = works(underflow(V::ONE, V::ZERO), broken);
-                    let (upper, lower) = vectors.split_at_mut((i + 1) * size);
-                    let upper = &mut upper[i * size..];
-                    for (x, y) in upper.iter_mut().zip(&mut lower[..size]) {
-                        let (before, after) = (*x, *y);
-                        *y = (turn_c * after).plus(turn_s, before);
-                        *x = (turn_c * before).plus(-turn_s, after);
+                let below = coupling.over(half + root);
+                let shift = d[l] - e[l].abs().if_at_most(done, V::ZERO, below);
+                let mut chase = Chase::new(shift, end);
+                let mut i = end.largest() as usize;
+                if !end.any_below(last) {
+                    while i > l && chase.turn_all(i - 1, i == size - 1, d, e, vectors) {
+                        i -= 1;
                     }
                 }
-                let whole = |yes: V, no: V| idle(no, broken.if_at_most(V::ZERO, yes, no));
-                d[l] = whole(d[l] - p, d[l]);
-                e[l] = whole(g, e[l]);
+                for i in (l..i).rev() {
+                    chase.turn_some(i, d, e, vectors);
+                }
+                d[l] = chase.broken.if_at_most(V::ZERO, d[l] - chase.p, d[l]);
+                e[l] = chase.broken.if_at_most(V::ZERO, chase.g, e[l]);
             }
         }
         true
+    }
+}
+
+/// The largest coupling of i and i + 1 that is a backward error below LAPACK's own.
+#[inline(always)]
+fn negligible<V: Vector>(d: &[V], i: usize) -> V {
+    let around = d[i].abs() + d[i + 1].abs();
+    (V::splat(f64::EPSILON) * around).max(V::splat(f64::EPSILON / 16.0))
+}
+
+/// One step of QL: a rotation that is chased through a block, from its end to its start.
+struct Chase<V> {
+    shift: V,
+    /// Where each lane's block ends, and where the lane starts.
+    end: V,
+    s: V,
+    c: V,
+    p: V,
+    g: V,
+    /// 1 once a lane has met an underflow and must wait for the next step.
+    broken: V,
+}
+
+impl<V: Vector> Chase<V> {
+    #[inline(always)]
+    fn new(shift: V, end: V) -> Self {
+        Self { shift, end, s: V::ONE, c: V::ONE, p: V::ZERO, g: V::ZERO, broken: V::ZERO }
+    }
+
+    /// Turns rows i and i + 1 in all lanes, which start together. Does nothing and returns false if one cannot.
+    #[inline(always)]
+    fn turn_all(
+        &mut self,
+        i: usize,
+        first: bool,
+        d: &mut [V],
+        e: &mut [V],
+        vectors: &mut [V],
+    ) -> bool {
+        let g = if first { d[i + 1] - self.shift } else { self.g };
+        let f = self.s * e[i];
+        let b = self.c * e[i];
+        let square = f * f + g * g;
+        if !V::ZERO.all_below(square) {
+            return false;
+        }
+        let r = square.sqrt();
+        let inverse = V::ONE.over(r);
+        let (sine, cosine) = (f * inverse, g * inverse);
+        e[i + 1] = if first { V::ZERO } else { r };
+        let moved = d[i + 1] - self.p;
+        let q = ((cosine + cosine) * b).plus(d[i] - moved, sine);
+        self.p = sine * q;
+        d[i + 1] = moved + self.p;
+        self.g = (-b).plus(cosine, q);
+        (self.s, self.c) = (sine, cosine);
+        rotate(vectors, d.len(), i, sine, cosine);
+        true
+    }
+
+    /// The same where lanes start at different rows, or stop early.
+    #[inline(always)]
+    fn turn_some(&mut self, i: usize, d: &mut [V], e: &mut [V], vectors: &mut [V]) {
+        let (end, broken) = (self.end, self.broken);
+        let here = V::splat(i as f64);
+        let next = V::splat((i + 1) as f64);
+        let starts = |yes: V, no: V| end.if_at_most(next, next.if_at_most(end, yes, no), no);
+        let g = starts(d[i + 1] - self.shift, self.g);
+        let works = |yes: V, no: V| {
+            // i < end, and not broken.
+            here.if_below(end, broken.if_at_most(V::ZERO, yes, no), no)
+        };
+        let f = self.s * e[i];
+        let b = self.c * e[i];
+        let r = (f * f + g * g).sqrt();
+        let underflow = |yes: V, no: V| r.if_at_most(V::ZERO, yes, no);
+        let inverse = V::ONE.over(underflow(V::ONE, r));
+        let sine = underflow(V::ZERO, f * inverse);
+        let cosine = underflow(V::ONE, g * inverse);
+        // starts() leaves e[end] = 0, as the chase ends with it.
+        e[i + 1] = works(starts(V::ZERO, r), e[i + 1]);
+        let moved = d[i + 1] - self.p;
+        let q = ((cosine + cosine) * b).plus(d[i] - moved, sine);
+        let carried = sine * q;
+        d[i + 1] = works(underflow(moved, moved + carried), d[i + 1]);
+        self.g = works((-b).plus(cosine, q), g);
+        self.p = works(underflow(V::ZERO, carried), self.p);
+        self.s = works(sine, self.s);
+        self.c = works(cosine, self.c);
+        self.broken = works(underflow(V::ONE, V::ZERO), broken);
+        rotate(vectors, d.len(), i, works(sine, V::ZERO), works(cosine, V::ONE));
+    }
+}
+
+/// Turns rows i and i + 1.
+#[inline(always)]
+fn rotate<V: Vector>(vectors: &mut [V], size: usize, i: usize, sine: V, cosine: V) {
+    let (upper, lower) = vectors.split_at_mut((i + 1) * size);
+    let minus = -sine;
+    for (x, y) in upper[i * size..].iter_mut().zip(&mut lower[..size]) {
+        let (before, after) = (*x, *y);
+        *y = (cosine * after).plus(sine, before);
+        *x = (cosine * before).plus(minus, after);
     }
 }
 

@@ -62,12 +62,13 @@ pub(crate) fn shape_sum(
         .map(|index| Stripe::new(index, k, width, rows))
         .collect::<Result<_>>()?;
     // Neither the blocks nor the parts of the product change the order of any sum.
-    let tasks = TASKS_PER_THREAD * rayon::current_num_threads();
+    let threads = rayon::current_num_threads();
+    let tasks = TASKS_PER_THREAD * threads;
     let batch = LANES * k * width;
-    let batches = (BYTES_PER_BLOCK / size_of::<Line>() / batch).max(tasks);
+    let batches = (BYTES_PER_BLOCK / size_of::<Line>() / batch).max(tasks).next_multiple_of(threads);
     let batches = batches.min(neighbors.len().div_ceil(LANES)).max(1);
     let mut shares = try_zeros::<Line>(batches * batch)?;
-    let solvers: Vec<Mutex<Box<dyn Sharer>>> = (0..rayon::current_num_threads())
+    let solvers: Vec<Mutex<Box<dyn Sharer>>> = (0..threads)
         .map(|_| Mutex::new(lanes::sharer(k, dim).expect("`suits` has been asked")))
         .collect();
     for block in neighbors.chunks(batches * LANES) {

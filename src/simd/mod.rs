@@ -123,6 +123,18 @@ pub(crate) unsafe trait Vector:
     /// `yes` where self < bound, `no` elsewhere.
     fn if_below(self, bound: Self, yes: Self, no: Self) -> Self;
 
+    /// Whether a lane is below the other's.
+    #[inline(always)]
+    fn any_below(self, other: Self) -> bool {
+        (0..LANES).any(|lane| self.lanes()[lane] < other.lanes()[lane])
+    }
+
+    /// Whether every lane is below the other's.
+    #[inline(always)]
+    fn all_below(self, other: Self) -> bool {
+        (0..LANES).all(|lane| self.lanes()[lane] < other.lanes()[lane])
+    }
+
     #[inline(always)]
     fn lanes(&self) -> &[f64; LANES] {
         // SAFETY: the trait's contract.

@@ -142,6 +142,16 @@ unsafe impl Vector for Avx512 {
     }
 
     #[inline(always)]
+    fn any_below(self, other: Self) -> bool {
+        intrinsic!(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0) != 0)
+    }
+
+    #[inline(always)]
+    fn all_below(self, other: Self) -> bool {
+        intrinsic!(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0) == 0xff)
+    }
+
+    #[inline(always)]
     fn if_at_most(self, bound: Self, yes: Self, no: Self) -> Self {
         Self(intrinsic!({
             let mask = _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, bound.0);
@@ -182,6 +192,15 @@ arithmetic!(Avx2; a, b;
 #[target_feature(enable = "avx2,fma")]
 fn run_avx2(kernel: impl Kernel) {
     kernel.run();
+}
+
+/// A bit for each lane of `a` below that of `b`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn below_avx2(a: Avx2, b: Avx2) -> i32 {
+    let low = _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(a.0[0], b.0[0]));
+    let high = _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(a.0[1], b.0[1]));
+    low | high << 4
 }
 
 /// Four rows of four, turned.
@@ -289,6 +308,16 @@ unsafe impl Vector for Avx2 {
     #[inline(always)]
     fn transpose(vectors: [Self; LANES]) -> [Self; LANES] {
         intrinsic!(transpose_avx2(vectors))
+    }
+
+    #[inline(always)]
+    fn any_below(self, other: Self) -> bool {
+        intrinsic!(below_avx2(self, other) != 0)
+    }
+
+    #[inline(always)]
+    fn all_below(self, other: Self) -> bool {
+        intrinsic!(below_avx2(self, other) == 0xff)
     }
 
     #[inline(always)]
