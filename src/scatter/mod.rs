@@ -65,7 +65,8 @@ pub(crate) fn shape_sum(
     let threads = rayon::current_num_threads();
     let tasks = TASKS_PER_THREAD * threads;
     let batch = LANES * k * width;
-    let batches = (BYTES_PER_BLOCK / size_of::<Line>() / batch).max(tasks).next_multiple_of(threads);
+    let batches =
+        (BYTES_PER_BLOCK / size_of::<Line>() / batch).max(tasks).next_multiple_of(threads);
     let batches = batches.min(neighbors.len().div_ceil(LANES)).max(1);
     let mut shares = try_zeros::<Line>(batches * batch)?;
     let solvers: Vec<Mutex<Box<dyn Sharer>>> = (0..threads)
