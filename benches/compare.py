@@ -41,6 +41,7 @@ CURVES = {
     "d": [(4000, d, 12) for d in (16, 32, 64, 128, 256, 512, 1024)],
     "k": [(8000, 36, k) for k in (5, 8, 12, 18, 27, 36)],
 }
+PRICES = {"n": (2000, 4000, 8000, 16_000), "d": (16, 36, 64, 100, 200, 400)}
 PAUSE = 0.15
 
 
@@ -126,13 +127,14 @@ def machine(report: Report, jobs: int) -> dict[str, float]:
 
 def operator_flops(n: int, d: int, k: int) -> float:
     """Flops of S̄ after the search on data in general position; docs/performance.md derives them."""
-    small, rank = min(k, d), min(k - 1, d)
-    frames = 2 * k * d + k * d * small + 9 * small**3
+    rank = min(k - 1, d)
     if k > d:
-        return n * (frames + 4 * rank**2 * d + 2 * d * d * rank)
-    tensor = 2 * d * rank**3 * (1 / 6 + 1 / 2)
-    total = 2 * k * rank * d + 2 * d * d if d >= 32 else 2 * d * d * rank
-    return n * (frames + 2 * k * rank * d + tensor + total)
+        return n * (2 * k * d + k * d * d + 9 * d**3 + 4 * rank**2 * d + 2 * d * d * rank)
+    frames = 4 * k * d + rank * (rank + 1) * d + 9 * rank**3 + 2 * rank**2 * d
+    pairs = rank * (rank + 1) / 2
+    operators = 4 * rank * d * d if d <= pairs else 2 * d * pairs * ((rank + 2) / 3 + rank)
+    total = 3 * k * d + 2 * d * d if d >= 32 else 2 * d * d * rank
+    return n * (frames + operators + total)
 
 
 def against_numpy(report: Report, repeats: int, budget: float) -> list[tuple[tuple[int, int, int], Times]]:
@@ -221,6 +223,23 @@ def cost_model(
 
     header = "n | d | k | search | of float32 peak | S̄ after | of float64 peak | a point | S̄ ÷ search | goal"
     report.table("Where the time goes", header, lines())
+
+
+def price_of_neighbors(report: Report, repeats: int) -> None:
+    """Divide S̄ by the search over n and d, k = log2 n."""
+
+    def lines() -> Iterable[str]:
+        for n in PRICES["n"]:
+            k, cells = round(np.log2(n)), []
+            for d in PRICES["d"]:
+                calls = stages(cloud(n, d), k)
+                times = race({name: calls[name] for name in ("search", "S̄ after")}, repeats)
+                report.times("price", (n, d, k), times)
+                cells.append(spread(times["S̄ after"] / times["search"]))
+            yield " | ".join([str(n), str(k), *cells])
+
+    header = " | ".join(["n", "k", *(f"d = {d}" for d in PRICES["d"])])
+    report.table("S̄ ÷ search on normal data", header, lines())
 
 
 def memory(report: Report, cases: list[tuple[str, tuple[int, int, int]]]) -> None:
@@ -365,6 +384,7 @@ def main() -> None:
         for name in ("mean_shape_operator", "scikit-learn brute", "Algorithm 2, batch 64, 256 points")
     ]
     if options.full:
+        price_of_neighbors(report, repeats)
         threads(report, folder, repeats)
         curves(report, repeats, options.out)
         fits(report, folder, repeats)

@@ -1,8 +1,8 @@
 """Where the k-d tree stops being faster than brute force: the table behind ``algorithm="auto"``.
 
-``python benches/crossover.py [--rows N ...] [--columns D ...] [--levels L]`` prints brute force's time
-divided by the tree's, k = log2 n, on a normal cloud: above 1 the tree wins. With ``--levels`` the points
-are whole numbers below L, so that many of them coincide.
+``python benches/crossover.py [--rows N ...] [--columns D ...] [--neighbors K] [--levels L]`` prints brute
+force's time divided by the tree's on a normal cloud, k = log2 n if not given: above 1 the tree wins. With
+``--levels`` the points are whole numbers below L, so that many of them coincide.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
     parser.add_argument("--columns", type=int, nargs="+", default=COLUMNS)
+    parser.add_argument("--neighbors", type=int, help="k for every n instead of log2 n")
     parser.add_argument("--levels", type=int, help="whole numbers below this instead of a normal cloud")
     options = parser.parse_args()
     print("n \\ d   " + "".join(f"{d:8d}" for d in options.columns))
     for n in options.rows:
-        k, repeats = round(np.log2(n)), max(1, 50_000 // n)
+        k, repeats = options.neighbors or round(np.log2(n)), max(1, 50_000 // n)
         ratios = []
         for d in options.columns:
             rng = np.random.default_rng(0)
