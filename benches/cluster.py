@@ -2,7 +2,8 @@
 
 ``python benches/cluster.py`` starts a cluster of two processes with one thread each. It prints the time of
 both modes divided by that of two threads in one process, then a sample of a large .npy file with little
-memory for each worker, with the peak of each worker. The machine must be quiet.
+memory for each worker and all rows of one that is larger than it, with the peak of each worker. The machine
+must be quiet.
 """
 
 from __future__ import annotations
@@ -92,6 +93,30 @@ def from_disk(rows: int, dim: int, k: int, sample: int, memory: str, folder: Pat
         )
 
 
+def all_from_disk(clusters: int, rows: int, dim: int, k: int, memory: str, folder: Path) -> None:
+    path = folder / "clusters.npy"
+    stored = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(clusters * rows, dim))
+    rng = np.random.default_rng(0)
+    for first in range(0, len(stored), rows):
+        stored[first : first + rows] = 20 * rng.normal(size=dim) + rng.normal(size=(rows, dim))
+    stored.flush()
+    size = path.stat().st_size
+    print(
+        f"n = {len(stored)} in {clusters} clusters, d = {dim}, k = {k}, float64 on disk "
+        f"({size / 2**20:.0f} MiB), workers of {memory}"
+    )
+    local, S = timed(lambda: shopca_rs.mean_shape_operator(stored, k, n_jobs=2))
+    with cluster(memory) as client:
+        print(f"  before: {peaks(client)}")
+        lazy = mean_shape_operator(from_npy(path, rows_per_chunk=4 * rows), k, mode="sharded")
+        taken, ours = timed(lazy.compute)
+        gap = np.abs(ours - S).max() / np.abs(S).max()
+        print(
+            f"  all rows: one process {local:.1f} s, sharded {taken:.1f} s, differs by {gap:.0e}; "
+            f"peak of each worker: {peaks(client)}"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=200_000, help="of the data that fit")
@@ -99,11 +124,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--disk-rows", type=int, default=4_000_000)
     parser.add_argument("--sample", type=int, default=20_000)
-    parser.add_argument("--memory", default="1GiB", help="of each worker, for the run from disk")
+    parser.add_argument("--memory", default="1GiB", help="of each worker, for the sample from disk")
+    parser.add_argument("--clusters", type=int, default=256, help="of the data whose rows are all queries")
+    parser.add_argument("--little-memory", default="512MiB", help="of each worker, for these")
     options = parser.parse_args()
     overhead(options.rows, 16, options.chunk, options.rounds)
     with tempfile.TemporaryDirectory() as folder:
         from_disk(options.disk_rows, 16, 20, options.sample, options.memory, Path(folder))
+        all_from_disk(options.clusters, 515, 512, 2, options.little_memory, Path(folder))
 
 
 if __name__ == "__main__":

@@ -99,6 +99,17 @@ pub enum Error {
         given: usize,
     },
 
+    /// Bounds on the distances of another number of queries.
+    #[error(
+        "bounds must hold one squared distance for each of the {expected} queries, got {given}."
+    )]
+    QueryBounds {
+        /// Number of queries.
+        expected: usize,
+        /// Number of bounds.
+        given: usize,
+    },
+
     /// A tree over more dimensions than it is compiled for.
     #[error(
         "algorithm \"kd_tree\" takes at most {most} columns, got {columns}. \

@@ -40,9 +40,10 @@ mod _core {
 }
 
 /// The k nearest rows of x and their squared distances, to each of the rows `points` of x (itself left out), to all of
-/// its rows, or to other points.
+/// its rows, or to other points. With `bounds` only rows at most that squared distance away from the other points are
+/// wanted; where there are fewer than k the rest are row −1 at an infinite distance.
 #[pyfunction]
-#[pyo3(signature = (x, k, queries, points, algorithm, n_jobs, progress))]
+#[pyo3(signature = (x, k, queries, points, algorithm, n_jobs, progress, bounds = None))]
 #[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
 #[expect(clippy::type_complexity, reason = "a pair of arrays is what Python gets")]
 fn k_neighbors<'py>(
@@ -54,24 +55,27 @@ fn k_neighbors<'py>(
     algorithm: &str,
     n_jobs: usize,
     progress: Option<Py<PyAny>>,
+    bounds: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<(Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f64>>)> {
     let algorithm = parse_algorithm(algorithm)?;
     let (x, queries) = (x.as_array(), queries.as_ref().map(|queries| queries.as_array()));
     let chosen = points.as_ref().map(|points| points.as_array().insert_axis(Axis(1)));
+    let bounds = bounds.map(|bounds| bounds.as_array().to_vec());
     let (indices, squared) = run(py, n_jobs, progress, |task| {
         let points = Points::new(x)?;
         let queries = queries.map(|queries| points.queries(queries)).transpose()?;
         let rows = chosen.map(|chosen| chosen_rows(&points, chosen)).transpose()?;
-        let wanted = match (&queries, &rows) {
-            (Some(queries), _) => Queries::Points(queries),
-            (None, Some(rows)) => Queries::Rows(rows),
-            (None, None) => Queries::All,
+        let wanted = match (&queries, &rows, &bounds) {
+            (Some(queries), _, Some(bounds)) => Queries::Within(queries, bounds),
+            (Some(queries), _, None) => Queries::Points(queries),
+            (None, Some(rows), _) => Queries::Rows(rows),
+            (None, None, _) => Queries::All,
         };
         task.expect(wanted.count(&points));
         let found = neighbors::search(&points, wanted, k, algorithm, task)?;
         let mut indices = try_zeros(found.indices.len())?;
         for (out, &index) in indices.iter_mut().zip(&found.indices) {
-            *out = i64::from(index);
+            *out = if index == neighbors::MISSING { -1 } else { i64::from(index) };
         }
         let shape = found.indices.raw_dim();
         let indices = Array2::from_shape_vec(shape, indices).expect("as many as found");

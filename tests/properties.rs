@@ -158,24 +158,63 @@ fn brute_force_over_many_groups_leaves_no_neighbour_out() {
         let points = Points::new(x.view()).unwrap();
         let others = points.queries(others.view()).unwrap();
         let some: Vec<u32> = (0..300).map(|i| (i * i % rows) as u32).collect();
-        for queries in [Queries::All, Queries::Rows(&some), Queries::Points(&others)] {
+        // The last neighbour and ties with it are within, one before the last, none, or all.
+        let bounds: Vec<f64> = (0..others.len())
+            .map(|line| {
+                let nearest = nearest_of_all(&points, others.row(line), None, k);
+                [nearest[k - 1].1, nearest[k - 2].1, nearest[0].1.next_down(), f64::INFINITY]
+                    [line % 4]
+            })
+            .collect();
+        for queries in [
+            Queries::All,
+            Queries::Rows(&some),
+            Queries::Points(&others),
+            Queries::Within(&others, &bounds),
+        ] {
             let task = Task::new();
             let found = neighbors::search(&points, queries, k, Algorithm::Brute, &task).unwrap();
+            if dim <= 32 {
+                let tree = neighbors::search(&points, queries, k, Algorithm::KdTree, &task);
+                assert_eq!(tree.unwrap(), found, "data set {number}, {queries:?}");
+            }
             for line in 0..queries.count(&points) {
-                let (query, own) = match queries {
-                    Queries::All => (points.row(line), Some(line as u32)),
-                    Queries::Rows(rows) => (points.row(rows[line] as usize), Some(rows[line])),
-                    Queries::Points(others) => (others.row(line), None),
+                let (query, own, bound) = match queries {
+                    Queries::All => (points.row(line), Some(line as u32), f64::INFINITY),
+                    Queries::Rows(rows) => {
+                        (points.row(rows[line] as usize), Some(rows[line]), f64::INFINITY)
+                    }
+                    Queries::Points(others) => (others.row(line), None, f64::INFINITY),
+                    Queries::Within(others, bounds) => (others.row(line), None, bounds[line]),
                 };
                 let (indices, squared) =
                     (found.indices.row(line), found.squared_distances.row(line));
                 let pairs: Vec<(u32, f64)> =
                     indices.iter().copied().zip(squared.iter().copied()).collect();
-                let expected = nearest_of_all(&points, query, own, k);
+                let mut expected = nearest_of_all(&points, query, own, k);
+                expected.retain(|(_, squared)| *squared <= bound);
+                expected.resize(k, (neighbors::MISSING, f64::INFINITY));
                 assert_eq!(pairs, expected, "data set {number}, {queries:?}, line {line}");
             }
         }
     }
+}
+
+#[test]
+fn bounds_of_another_number_of_queries_are_refused() {
+    let x = Array2::from_shape_fn((30, 2), |(i, j)| (i * (j + 1)) as f64);
+    let points = Points::new(x.view()).unwrap();
+    let found = neighbors::search(
+        &points,
+        Queries::Within(&points, &[1.0; 29]),
+        3,
+        Algorithm::Auto,
+        &Task::new(),
+    );
+    assert_eq!(
+        found.unwrap_err().to_string(),
+        "bounds must hold one squared distance for each of the 30 queries, got 29."
+    );
 }
 
 #[test]

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import shopca_rs
-from shopca_rs.dask import SHOPCA, candidates, from_npy, mean_shape_operator, operators
+from shopca_rs.dask import SHOPCA, candidates, from_npy, groups, mean_shape_operator, operators
+from shopca_rs.dask.chunks import as_chunks
 from shopca_rs.dask.workers import Workers
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
@@ -59,29 +60,32 @@ def test_the_operator_is_that_of_the_data_in_memory_for_every_chunking(X, sizes,
 
 
 @pytest.mark.parametrize("sizes", CHUNKS.values(), ids=CHUNKS)
-def test_the_neighbours_found_chunk_by_chunk_are_those_of_one_search_to_the_bit(sizes):
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+@pytest.mark.parametrize("order", range(3))
+def test_the_neighbours_found_chunk_by_chunk_in_any_order_are_those_of_one_search_to_the_bit(
+    sizes, algorithm, order
+):
     X = tied()
     rows = np.arange(len(X))
+    firsts = np.cumsum([0, *sizes])
     found = candidates.none(*X.shape)
-    first = 0
-    for size in sizes:
-        chunk = X[first : first + size]
-        found = candidates.merge(found, candidates.find(X, rows, chunk, first, K, "auto"), K)
-        first += size
+    for number in np.random.default_rng(order).permutation(len(sizes)):
+        first = firsts[number]
+        chunk = X[first : first + sizes[number]]
+        found = candidates.extended(found, X, rows, chunk, first, K, algorithm)
     indices, distances = shopca_rs.k_neighbors(X, K)
     np.testing.assert_array_equal(found.rows, indices)
     np.testing.assert_array_equal(np.sqrt(found.squared), distances)
     np.testing.assert_array_equal(found.points, X[indices])
 
 
-def test_candidates_can_be_merged_in_any_order():
+def test_candidates_stay_as_they_are_when_a_chunk_is_added():
     X = tied()
-    parts = [candidates.find(X, np.arange(90), X[s : s + 30], s, K, "brute") for s in (0, 30, 60)]
-    left = candidates.merge(candidates.merge(parts[0], parts[1], K), parts[2], K)
-    right = candidates.merge(parts[2], candidates.merge(parts[1], parts[0], K), K)
-    np.testing.assert_array_equal(left.rows, right.rows)
-    np.testing.assert_array_equal(left.squared, right.squared)
-    np.testing.assert_array_equal(left.points, right.points)
+    one = candidates.extended(candidates.none(90, 3), X, np.arange(90), X[:30], 0, K, "auto")
+    kept = [array.copy() for array in (one.squared, one.rows, one.points)]
+    candidates.extended(one, X, np.arange(90), X[30:], 30, K, "auto")
+    for array, copy in zip((one.squared, one.rows, one.points), kept, strict=True):
+        np.testing.assert_array_equal(array, copy)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -136,10 +140,10 @@ def test_single_precision_is_computed_in_double():
 
 
 def test_blocks_of_queries_larger_than_their_candidates_may_be_are_cut(monkeypatch):
-    monkeypatch.setattr(operators, "_LIST_BYTES", 4000)
+    monkeypatch.setattr(groups, "_LIST_BYTES", 4000)
     X = nasty.continuous(120, 4)
-    blocks = operators._blocks_of_all(
-        operators.as_chunks(da.from_array(X, chunks=(50, 4))), K, "sharded", Workers(1, 1 << 30, 1)
+    blocks = groups.blocks_of_all(
+        as_chunks(da.from_array(X, chunks=(50, 4))), K, "sharded", Workers(1, 1 << 30, 1)
     )
     assert len(blocks) > 3
     assert [row for (rows,) in blocks for row in rows] == list(range(120))
@@ -151,15 +155,7 @@ def test_blocks_of_queries_larger_than_their_candidates_may_be_are_cut(monkeypat
 def test_auto_replicates_where_the_rows_fit_into_the_smallest_worker(monkeypatch, memory, mode):
     monkeypatch.setattr(operators, "workers", lambda: Workers(2, memory, 2))
     graph = mean_shape_operator(da.from_array(nasty.continuous(100, 3), chunks=(30, 3)), K).__dask_graph__()
-    assert any("_extended" in str(key) for key in graph) == (mode == "sharded")
-
-
-def test_no_task_of_the_sharded_mode_takes_more_than_one_chunk_of_rows_besides_its_queries():
-    X = da.from_array(nasty.continuous(100, 3), chunks=(25, 3))
-    graph = mean_shape_operator(X, K, mode="sharded").__dask_graph__()
-    chunks = {key for key in graph if "_checked" in str(key)}
-    taken = [len(chunks & set(graph.get_all_dependencies()[key])) for key in graph]
-    assert max(taken) == 1
+    assert any("walk-" in str(key) for key in graph) == (mode == "sharded")
 
 
 @pytest.fixture

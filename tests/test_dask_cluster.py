@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 
 import dask.array as da
@@ -11,8 +12,10 @@ import nasty
 import numpy as np
 import pytest
 import shopca_rs
-from distributed import Client, LocalCluster, wait
+from distributed import Client, LocalCluster, WorkerPlugin, wait
 from shopca_rs.dask import SHOPCA, from_npy, mean_shape_operator
+from shopca_rs.dask.chunks import as_chunks
+from shopca_rs.dask.walks import Walk
 from shopca_rs.dask.workers import workers
 
 K = 8
@@ -69,15 +72,26 @@ def test_a_fit_on_the_cluster_is_the_fit_in_memory(client, mode):
     np.testing.assert_allclose(model.components_, expected.components_, atol=1e-9)
 
 
-@pytest.mark.parametrize("mode", ["replicated", "sharded"])
-def test_a_worker_killed_in_the_middle_does_not_change_a_bit(client, mode):
-    X = da.from_array(nasty.continuous(30_000, 12), chunks=(3000, 12))
+def in_memory(X, chunk, folder):
+    return da.from_array(X, chunks=(chunk, X.shape[1]))
+
+
+def in_a_file(X, chunk, folder):
+    np.save(folder / "points.npy", X)
+    return from_npy(folder / "points.npy", rows_per_chunk=chunk)
+
+
+@pytest.mark.parametrize(
+    ("mode", "source"), [("replicated", in_memory), ("sharded", in_memory), ("sharded", in_a_file)]
+)
+def test_a_worker_killed_in_the_middle_does_not_change_a_bit(client, mode, source, tmp_path):
+    X = source(nasty.continuous(30_000, 12), 3000, tmp_path)
     graph = mean_shape_operator(X, K, mode=mode)
     undisturbed = graph.compute()
     client.wait_for_workers(2)
     before = pids(client)
     future = client.compute(graph)
-    name = {"replicated": "_sums_of_rows", "sharded": "_extended"}[mode]
+    name = {"replicated": "_sums_of_rows", "sharded": "walk-"}[mode]
     eventually(lambda: finished_tasks(client, name) > 0)
     assert not future.done(), "the work was over before a worker could be killed"
     os.kill(before[0], signal.SIGKILL)
@@ -86,11 +100,12 @@ def test_a_worker_killed_in_the_middle_does_not_change_a_bit(client, mode):
     eventually(lambda: before[0] not in pids(client))
 
 
-def test_cancel_and_retry_leave_nothing_behind(client):
-    X = da.from_array(nasty.continuous(12_000, 12), chunks=(1500, 12))
+@pytest.mark.parametrize("source", [in_memory, in_a_file])
+def test_cancel_and_retry_leave_nothing_behind(client, source, tmp_path):
+    X = source(nasty.continuous(12_000, 12), 1500, tmp_path)
     graph = mean_shape_operator(X, K, mode="sharded")
     future = client.compute(graph)
-    eventually(lambda: finished_tasks(client, "_extended") > 0)
+    eventually(lambda: finished_tasks(client, "walk-") > 0)
     future.cancel()
     eventually(lambda: unfinished_tasks(client) == 0)
     again = client.compute(graph)
@@ -101,6 +116,23 @@ def test_cancel_and_retry_leave_nothing_behind(client):
     assert np.abs(result - shopca_rs.mean_shape_operator(X.compute(), K)).max() < 1e-12
 
 
+def test_chunks_that_the_cluster_holds_already_are_not_made_again(client, tmp_path):
+    points = nasty.continuous(4000, 12)
+    X = client.persist(in_a_file(points, 1000, tmp_path))
+    wait(X)
+    (tmp_path / "points.npy").unlink()
+    assert all(len(part.recipe.tasks) == 1 for part in as_chunks(X).parts)
+    ours = mean_shape_operator(X, K, mode="sharded", sample=500).compute()
+    assert np.abs(ours - shopca_rs.mean_shape_operator(points, K, sample=500)).max() < 1e-12
+
+
+def test_the_rows_of_a_shuffle_are_taken_from_where_they_wait(client, tmp_path):
+    points = nasty.continuous(4000, 12)
+    X = in_a_file(points, 1000, tmp_path).rechunk((1300, 12), method="p2p")
+    ours = mean_shape_operator(X, K, mode="sharded").compute()
+    assert np.abs(ours - shopca_rs.mean_shape_operator(points, K)).max() < 1e-12
+
+
 def test_a_nan_in_one_chunk_reaches_the_caller_as_the_sentence_of_its_task(client):
     X = nasty.continuous(400, 3)
     X[250, 2] = np.nan
@@ -108,27 +140,67 @@ def test_a_nan_in_one_chunk_reaches_the_caller_as_the_sentence_of_its_task(clien
         SHOPCA(mode="sharded").fit(da.from_array(X, chunks=(100, 3)))
 
 
-def test_more_data_than_a_worker_has_memory_goes_through_in_shards(tmp_path):
-    rows, dim = 4_400_000, 32
-    path = tmp_path / "points.npy"
-    stored = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(rows, dim))
+class Watch(WorkerPlugin):
+    """Looks again and again at what a worker keeps between tasks."""
+
+    name = "watch"
+
+    def setup(self, worker):
+        self.worker, self.shapes, self.walks, self.spilled = worker, set(), 0, 0
+        self.done = threading.Event()
+        threading.Thread(target=self.look, daemon=True).start()
+
+    def teardown(self, worker):
+        self.done.set()
+
+    def look(self):
+        while not self.done.wait(0.02):
+            self.spilled = max(self.spilled, self.worker.data.spilled_total.memory)
+            kept = list(self.worker.data.fast.d.items())
+            self.shapes.update(value.shape for _, value in kept if isinstance(value, np.ndarray))
+            self.walks = max(self.walks, len({key[1] for key, value in kept if isinstance(value, Walk)}))
+
+
+def watched(dask_worker):
+    watch = dask_worker.plugins["watch"]
+    return watch.shapes, watch.walks, watch.spilled
+
+
+LIMIT = 512 << 20
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A file larger than a worker's memory, cluster after cluster, and the workers."""
+    path = tmp_path_factory.mktemp("large") / "points.npy"
+    clusters, rows, dim = 256, 515, 512
+    stored = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(clusters * rows, dim))
     rng = np.random.default_rng(0)
-    for first in range(0, rows, 200_000):
-        stored[first : first + 200_000] = rng.standard_normal((200_000, dim), dtype=np.float32)
+    for first in range(0, len(stored), rows):
+        stored[first : first + rows] = 20 * rng.normal(size=dim) + rng.normal(size=(rows, dim))
     stored.flush()
-    limit = 512 << 20
-    assert path.stat().st_size > limit
-    cluster, client = start(limit)
-    try:
-        before = pids(client)
-        X = from_npy(path, rows_per_chunk=100_000)
-        mean, error = mean_shape_operator(X, K, sample=64, return_error=True)
-        assert any("_extended" in str(key) for key in mean.__dask_graph__())  # auto has chosen shards
-        mean, error = client.gather(client.compute([mean, error]))
-        assert pids(client) == before
-    finally:
-        client.close()
-        cluster.close()
-    expected = shopca_rs.mean_shape_operator(stored, K, sample=64, return_error=True)
+    assert path.stat().st_size > LIMIT
+    cluster, client = start(LIMIT)
+    client.register_plugin(Watch())
+    yield path, stored, client
+    client.close()
+    cluster.close()
+    path.unlink()
+
+
+@pytest.mark.parametrize("sample", [64, None])
+def test_more_data_than_a_worker_has_memory_go_through_in_shards_and_no_worker_keeps_a_chunk(large, sample):
+    path, stored, client = large
+    before = pids(client)
+    X = from_npy(path, rows_per_chunk=2060)
+    lazy = mean_shape_operator(X, 2, sample=sample, return_error=True)
+    assert any("walk-" in str(key) for key in lazy[0].__dask_graph__())  # auto has chosen shards
+    mean, error = client.gather(client.compute(list(lazy)))
+    assert pids(client) == before
+    for shapes, walks, spilled in client.run(watched).values():
+        assert all(len(shape) != 2 or shape[0] < 2060 for shape in shapes)
+        assert walks <= 4  # two for each of the two threads
+        assert spilled == 0
+    expected = shopca_rs.mean_shape_operator(stored, 2, sample=sample, return_error=True)
     np.testing.assert_allclose(mean, expected[0], rtol=0, atol=1e-12)
     np.testing.assert_allclose(error, expected[1], rtol=0, atol=1e-12)

@@ -26,6 +26,7 @@ def k_neighbors(
     algorithm: _Algorithm,
     n_jobs: int,
     progress: _Progress | None,
+    bounds: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
 def mean_shape_operator(
     x: NDArray[np.float64],

@@ -38,7 +38,7 @@ use super::order;
 use super::product::{self, Found, LANES, MOST_ROWS, rows_per_tile};
 use super::waiting::Waiting;
 use super::{
-    Candidate, Nearest, NeighborIndex, Neighbors, Queries, fill_in_order, squared_distance,
+    Candidate, Nearest, NeighborIndex, Neighbors, Queries, Query, fill_in_order, squared_distance,
     write_line,
 };
 
@@ -155,11 +155,11 @@ impl<'a> Brute<'a> {
         Ok(Self { points, filter, order, panels, norms, group, boxes })
     }
 
-    /// Answers a list of queries, each with the row that is the query itself if there is one.
+    /// Answers a list of queries.
     fn fill<'q>(
         &self,
         k: usize,
-        queries: impl ExactSizeIterator<Item = (&'q [f64], Option<u32>)>,
+        queries: impl ExactSizeIterator<Item = Query<'q>>,
         task: &Task,
         indices: &mut [u32],
         squared: &mut [f64],
@@ -172,23 +172,33 @@ impl<'a> Brute<'a> {
         let buffers = sums.chunks_exact_mut(room).zip(places.chunks_exact_mut(room));
         let mut lines: Vec<Line> = queries
             .zip(buffers)
-            .map(|((row, own), (sums, places))| Line {
-                row,
-                own,
-                lowered_norm: self.filter.lowered_query(row),
-                waiting: Waiting::new(sums, places),
-                patience,
-                threshold: EVERY_ROW,
-                reach: f32::INFINITY,
-                nearest: Nearest::new(k),
+            .map(|(query, (sums, places))| {
+                let mut line = Line {
+                    lowered_norm: self.filter.lowered_query(query.point),
+                    query,
+                    waiting: Waiting::new(sums, places),
+                    patience,
+                    threshold: EVERY_ROW,
+                    reach: f32::INFINITY,
+                    nearest: Nearest::new(k),
+                };
+                if line.lowered_norm > f64::NEG_INFINITY {
+                    let bound = self.filter.scaled(line.query.bound);
+                    self.look_no_farther(&mut line, bound);
+                }
+                line
             })
             .collect();
         let mut tiles: Vec<Tile> = Vec::new();
         let mut probes: Vec<Probe> = Vec::new();
         for lines in lines.chunks_mut(rows_per_tile(level)) {
             let rounded: Vec<f32> =
-                lines.iter().flat_map(|line| self.filter.round(line.row)).collect();
-            probes.push(self.boxes.probe(rounded.chunks_exact(self.points.dim())));
+                lines.iter().flat_map(|line| self.filter.round(line.query.point)).collect();
+            let mut probe = self.boxes.probe(rounded.chunks_exact(self.points.dim()));
+            for (reach, line) in probe.reach.iter_mut().zip(lines.iter()) {
+                *reach = line.reach;
+            }
+            probes.push(probe);
             tiles.push(Tile::new(level, lines, &rounded));
         }
         let mut found = Found::default();
@@ -209,9 +219,9 @@ impl<'a> Brute<'a> {
             }
             sorted.clear();
             sorted.extend(line.nearest.heap.drain());
-            sorted.extend(self.measured(line.row, line.own, &line.waiting));
+            sorted.extend(self.measured(&line.query, &line.waiting));
             sorted.sort_unstable();
-            write_line(&sorted[..k], indices, squared);
+            write_line(&sorted, line.query.bound, indices, squared);
         }
         Ok(())
     }
@@ -277,21 +287,16 @@ impl<'a> Brute<'a> {
 
     /// Moves the waiting candidates to the nearest by their exact distances.
     fn measure(&self, line: &mut Line) {
-        let Line { row, own, waiting, nearest, .. } = line;
-        self.measured(row, *own, waiting).for_each(|candidate| nearest.offer(candidate));
+        let Line { query, waiting, nearest, .. } = line;
+        self.measured(query, waiting).for_each(|candidate| nearest.offer(candidate));
         waiting.clear();
     }
 
     /// The waiting candidates with their exact distances, the query itself left out.
-    fn measured(
-        &self,
-        row: &[f64],
-        own: Option<u32>,
-        waiting: &Waiting,
-    ) -> impl Iterator<Item = Candidate> {
+    fn measured(&self, query: &Query, waiting: &Waiting) -> impl Iterator<Item = Candidate> {
         let indices = waiting.places().iter().map(|place| self.order[*place as usize]);
-        indices.filter(move |index| Some(*index) != own).map(move |index| Candidate {
-            squared: squared_distance(row, self.points.row(index as usize)),
+        indices.filter(|index| Some(*index) != query.own).map(|index| Candidate {
+            squared: squared_distance(query.point, self.points.row(index as usize)),
             index,
         })
     }
@@ -310,7 +315,9 @@ impl NeighborIndex for Brute<'_> {
                 numbers.sort_by_key(|number| places[rows[*number as usize] as usize]);
                 Cow::Owned(numbers)
             }
-            Queries::Points(queries) => Cow::Owned(order::nearby(queries, MOST_ROWS, task)?),
+            Queries::Points(queries) | Queries::Within(queries, _) => {
+                Cow::Owned(order::nearby(queries, MOST_ROWS, task)?)
+            }
         };
         let block = queries_per_block(order.len());
         fill_in_order(&order, k, block, task, |numbers, indices, squared| {
@@ -327,9 +334,7 @@ fn queries_per_block(rows: usize) -> usize {
 
 /// One query on its way through the panels.
 struct Line<'a, 'q> {
-    row: &'q [f64],
-    /// The row that is the query itself.
-    own: Option<u32>,
+    query: Query<'q>,
     /// |q|² (1 − ε), or −∞ if the filter says nothing of this query.
     lowered_norm: f64,
     /// Candidates that passed the filter, perhaps the query itself among them.
@@ -346,7 +351,7 @@ struct Line<'a, 'q> {
 impl Line<'_, '_> {
     /// The neighbours, and the query itself if it is a row.
     fn wanted(&self) -> usize {
-        self.nearest.capacity + usize::from(self.own.is_some())
+        self.nearest.capacity + usize::from(self.query.own.is_some())
     }
 }
 
@@ -365,7 +370,7 @@ impl<'t, 'a, 'q> Tile<'t, 'a, 'q> {
         let mut packed = vec![0.0; dim * rows];
         let mut thresholds = [f32::NEG_INFINITY; MOST_ROWS];
         for (q, (line, rounded)) in lines.iter().zip(rounded.chunks_exact(dim)).enumerate() {
-            thresholds[q] = EVERY_ROW;
+            thresholds[q] = line.threshold;
             if line.lowered_norm > f64::NEG_INFINITY {
                 for (column, value) in rounded.iter().enumerate() {
                     packed[column * rows + q] = -2.0 * value;

@@ -20,7 +20,7 @@ use crate::points::Points;
 use crate::task::Task;
 
 use super::{
-    Candidate, Nearest, NeighborIndex, Neighbors, Queries, fill_blocks, squared_distance,
+    Candidate, Nearest, NeighborIndex, Neighbors, Queries, Query, fill_blocks, squared_distance,
     write_line,
 };
 
@@ -123,21 +123,21 @@ impl<'a> KdTree<'a> {
         }
     }
 
-    /// Answers a list of queries, each with the row that is the query itself if there is one.
+    /// Answers a list of queries.
     fn fill<'q>(
         &self,
         k: usize,
-        queries: impl Iterator<Item = (&'q [f64], Option<u32>)>,
+        queries: impl Iterator<Item = Query<'q>>,
         indices: &mut [u32],
         squared: &mut [f64],
     ) {
         let mut nearest = Nearest::new(k);
         let mut sorted = Vec::with_capacity(k);
         let lines = indices.chunks_exact_mut(k).zip(squared.chunks_exact_mut(k));
-        for ((query, own), (indices, squared)) in queries.zip(lines) {
-            self.offer_nearest(query, own, &mut nearest);
+        for (query, (indices, squared)) in queries.zip(lines) {
+            self.offer_nearest(query.point, query.own, &mut nearest);
             nearest.drain_sorted(&mut sorted);
-            write_line(&sorted, indices, squared);
+            write_line(&sorted, query.bound, indices, squared);
         }
     }
 }

@@ -57,6 +57,9 @@ impl Algorithm {
 /// Columns up to which [`Algorithm::Auto`] is the tree.
 const MOST_COLUMNS_FOR_TREE: usize = 3;
 
+/// In the place of a row number where there is no neighbour; its squared distance is infinite.
+pub const MISSING: u32 = u32::MAX;
+
 /// The k nearest rows of each query, nearest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Neighbors {
@@ -85,6 +88,17 @@ pub enum Queries<'a> {
     Rows(&'a [u32]),
     /// Those of other points, checked by [`Points::queries`]; one equal to a row has that row as a neighbour.
     Points(&'a Points<'a>),
+    /// The same among the rows at most a squared distance away, one for each query. There may be fewer than k.
+    Within(&'a Points<'a>, &'a [f64]),
+}
+
+/// One query.
+struct Query<'q> {
+    point: &'q [f64],
+    /// The row that is the query itself.
+    own: Option<u32>,
+    /// The largest squared distance of a neighbour.
+    bound: f64,
 }
 
 impl<'a> Queries<'a> {
@@ -93,19 +107,29 @@ impl<'a> Queries<'a> {
         match self {
             Queries::All => points.len(),
             Queries::Rows(rows) => rows.len(),
-            Queries::Points(queries) => queries.len(),
+            Queries::Points(queries) | Queries::Within(queries, _) => queries.len(),
         }
     }
 
-    /// One query, and the row of `points` that it is.
-    fn get<'q>(&self, points: &'q Points, number: usize) -> (&'q [f64], Option<u32>)
+    /// One query over `points`.
+    fn get<'q>(&self, points: &'q Points, number: usize) -> Query<'q>
     where
         'a: 'q,
     {
+        let row = |row: u32| Query {
+            point: points.row(row as usize),
+            own: Some(row),
+            bound: f64::INFINITY,
+        };
         match self {
-            Queries::All => (points.row(number), Some(number as u32)),
-            Queries::Rows(rows) => (points.row(rows[number] as usize), Some(rows[number])),
-            Queries::Points(queries) => (queries.row(number), None),
+            Queries::All => row(number as u32),
+            Queries::Rows(rows) => row(rows[number]),
+            Queries::Points(queries) => {
+                Query { point: queries.row(number), own: None, bound: f64::INFINITY }
+            }
+            Queries::Within(queries, bounds) => {
+                Query { point: queries.row(number), own: None, bound: bounds[number] }
+            }
         }
     }
 }
@@ -138,7 +162,7 @@ pub fn search(
 ) -> Result<Neighbors> {
     match queries {
         Queries::All | Queries::Rows(_) => check_k(k, points.len())?,
-        Queries::Points(queries) => {
+        Queries::Points(queries) | Queries::Within(queries, _) => {
             let (expected, given) = (points.dim(), queries.dim());
             if expected != given {
                 return Err(Error::QueryColumns { expected, given });
@@ -147,6 +171,11 @@ pub fn search(
                 return Err(Error::BadQueryNeighbors { k, most: points.len() });
             }
         }
+    }
+    if let Queries::Within(queries, bounds) = queries
+        && bounds.len() != queries.len()
+    {
+        return Err(Error::QueryBounds { expected: queries.len(), given: bounds.len() });
     }
     match algorithm.choose(points.dim()) {
         Algorithm::KdTree => KdTree::new(points, task)?.search(queries, k, task),
@@ -350,9 +379,12 @@ where
     Ok(Neighbors::from_lines(k, indices, squared))
 }
 
-/// Writes sorted candidates to one line of the result.
-fn write_line(sorted: &[Candidate], indices: &mut [u32], squared: &mut [f64]) {
-    for ((candidate, index), squared) in sorted.iter().zip(indices).zip(squared) {
+/// Writes sorted candidates, those within the bound, to one line of the result.
+fn write_line(sorted: &[Candidate], bound: f64, indices: &mut [u32], squared: &mut [f64]) {
+    let missing = Candidate { squared: f64::INFINITY, index: MISSING };
+    let near = sorted.iter().take_while(|candidate| candidate.squared <= bound);
+    let line = near.chain(std::iter::repeat(&missing));
+    for ((candidate, index), squared) in line.zip(indices).zip(squared) {
         *index = candidate.index;
         *squared = candidate.squared;
     }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
+
+from . import recipes
+from .recipes import Part
 
 
 @dataclass(frozen=True)
@@ -19,15 +22,15 @@ class Chunks:
 
     Attributes
     ----------
-    parts : list of Delayed
-        The blocks, checked when they are computed.
+    parts : list of Part
+        The blocks, checked when they are made.
     sizes : tuple of int
         Rows of each.
     dim : int
         Columns.
     """
 
-    parts: list[Delayed]
+    parts: list[Part]
     sizes: tuple[int, ...]
     dim: int
 
@@ -74,11 +77,13 @@ def as_chunks(X: Any, name: str = "X") -> Chunks:
             )
     dim = int(array.shape[1])
     blocks = array.to_delayed().ravel()
+    bytes_each = [size * dim * array.dtype.itemsize for size in sizes]
     firsts = [0, *accumulate(sizes)]
-    check = delayed(_checked, pure=True)
     parts = [
-        check(block, number, first, size, dim, name)
-        for number, (block, first, size) in enumerate(zip(blocks, firsts, sizes, strict=False))
+        part.then(partial(_checked, number=number, first=first, size=size, dim=dim, name=name))
+        for number, (part, first, size) in enumerate(
+            zip(recipes.parts(blocks, bytes_each), firsts, sizes, strict=False)
+        )
     ]
     return Chunks(parts, sizes, dim)
 

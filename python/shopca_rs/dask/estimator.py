@@ -231,13 +231,13 @@ def _copy_fit(source: Any, target: Any) -> None:
 
 
 def _moments(chunks: Chunks) -> Delayed:
-    of_one = delayed(moments.moments, pure=True)
-    return reduced([of_one(part) for part in chunks.parts], moments.merge)
+    return reduced([part.apply(moments.moments) for part in chunks.parts], moments.merge)
 
 
 def _projected(chunks: Chunks, mean: Matrix, basis: Matrix) -> Chunks:
-    project = delayed(_embedded, pure=True)
-    parts = [project(part, mean, basis, np.float64) for part in chunks.parts]
+    # Inputs of all parts, which travel to a worker once.
+    inputs = [delayed(value, pure=True) for value in (mean, basis)]
+    parts = [part.then(_embedded, *inputs) for part in chunks.parts]
     return Chunks(parts, chunks.sizes, len(basis))
 
 
@@ -249,7 +249,7 @@ def _principal_components(of_all: Moments) -> tuple[Matrix, Matrix]:
 
 
 def _embedded(
-    block: NDArray[Any], mean: Matrix, components: Matrix, dtype: type[np.floating[Any]]
+    block: NDArray[Any], mean: Matrix, components: Matrix, dtype: type[np.floating[Any]] = np.float64
 ) -> NDArray[Any]:
     embedded: NDArray[Any] = (np.asarray(block, dtype=np.float64) - mean) @ components.T
     return embedded.astype(dtype, copy=False)
