@@ -1,9 +1,9 @@
 //! Eight neighbourhoods at once → their shape operators as products of two thin factors.
 //!
 //! One neighbourhood is too small a problem for the processor: most of its time goes to calls and half-filled
-//! registers. Here each lane of a SIMD register holds another neighbourhood, and all go through the same steps
-//! ([`Batch`]). With many columns only the small eigenproblems are solved like that, and the lanes hold columns of one
-//! neighbourhood in everything that is as long as they ([`Sharer`]). [`crate::frame`] and [`crate::shape`] do the same
+//! registers. Here each lane of a SIMD register holds the eigenproblem of another neighbourhood. With more points than
+//! columns all other steps go side by side too ([`frame`], [`shape`]); otherwise the lanes hold columns of one
+//! neighbourhood in everything that is as long as they ([`columns`]). [`crate::frame`] and [`crate::shape`] do the same
 //! for one neighbourhood of any size.
 
 mod columns;

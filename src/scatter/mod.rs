@@ -1,7 +1,7 @@
 //! Many wide frames → Σ S, at a price linear in the number of columns for each point.
 //!
-//! Every direction is a combination of its centred neighbours, W = M Δ, so S = Yᵀ W = (Yᵀ M) Δ. Summed over the
-//! points, with the rows of M centred,
+//! A shape operator is a product of two thin factors, S = Qᵀ Z, and the rows of Z are contrasts of the neighbours:
+//! combinations whose weights sum to zero. So S is a sum over the neighbours, each times its share of Q. Over all points,
 //!
 //! ```text
 //! Σᵢ Sᵢ = Vᵀ X
@@ -34,15 +34,14 @@ const BYTES_PER_BLOCK: usize = 2 << 20;
 /// Batches in a block, and parts of the product, for each thread at least.
 const TASKS_PER_THREAD: usize = 3;
 
-/// Below this many columns the wide product of [`crate::mean`] is at least as fast: at k = 12 this takes 1.12 of its
-/// time for 24 columns, 0.94 for 32, 0.86 for 40, 0.68 for 64 and 0.58 for 100.
+/// Below this many columns the wide product of [`crate::mean`] takes the same time, for 16 and 24 columns at k = 12.
 const FEWEST_COLUMNS: usize = 32;
 
 /// Whether `count` neighbourhoods of k among `rows` points in `dim` columns gain by this way of summing.
 ///
-/// VᵀX is a product over all rows, however few neighbourhoods there are: 2·rows·d² operations after 2·count·k·r·d for
-/// the shares, against 2·count·r·d² for the wide product, with r = k − 1 directions. The rows count double, as V has to
-/// be cleared and X centred: at k = 12 both ways take the same time for about a sixth of the points in 400 columns.
+/// VᵀX is a product over all rows, however few neighbourhoods there are: 2·rows·d² operations, against 2·count·r·d² for
+/// the wide product with its r = k − 1 rows for each. The rows count double, as V has to be cleared and X centred, and
+/// d − k instead of d stands for the shares, which are written and added.
 pub(crate) fn suits(rows: usize, count: usize, k: usize, dim: usize) -> bool {
     let small = k <= dim && k <= lanes::LARGEST_PROBLEM;
     small && dim >= FEWEST_COLUMNS && 2 * rows * dim < count * (k - 1) * (dim - k)

@@ -56,7 +56,7 @@ def mean_shape_operator(
         As in `shopca_rs.mean_shape_operator`.
     mode : {"auto", "replicated", "sharded"}, default="auto"
         "replicated" sends all rows to every worker once; "sharded" compares each block of queries with one
-        chunk after the other, and a thread holds one chunk and the candidates of two blocks, unless the rows
+        chunk after the other, and a thread holds one block, one chunk and their candidates, unless the rows
         are in memory already (docs/dask.md says when). "auto" takes the first where a few copies of the rows
         fit into 40 % of the smallest worker's memory.
 

@@ -1,4 +1,4 @@
-"""Blocks of queries walk through all chunks of rows, a few at a time.
+"""Blocks of queries walk through all chunks of rows, one block for each thread at a time.
 
 A step is a task: it makes one chunk, looks for neighbours in it and hands the walk on. Between two steps a
 walk is its queries and their candidates, and nothing else is kept.
@@ -26,9 +26,6 @@ from .chunks import Chunks
 from .groups import Group, Matrix
 from .recipes import Recipe
 from .workers import Workers
-
-# Walks under way for each thread: one takes a step while word of the other's goes to the scheduler and back.
-_WALKS_PER_THREAD = 2
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,8 @@ def sharded_sums(
     list of Delayed
         For each block an array of shape (groups, d, d).
     """
-    at_once = _WALKS_PER_THREAD * crew.threads
+    # One for each thread: it holds its queries and one chunk, and nothing waits in memory meanwhile.
+    at_once = crew.threads
     token = tokenize([part.recipe for part in chunks.parts], blocks, search, at_once)
     walk, sums, settings = f"walk-{token}", f"sums-{token}", f"search-{token}"
     sample = None if isinstance(blocks[0][0], range) else _gathered(chunks, blocks)
@@ -107,7 +105,7 @@ def sharded_sums(
     begun = 0
     for number, block in enumerate(blocks):
         sizes = [len(group) for group in block]
-        # A walk waits for the end of an earlier one, so that no thread has more than a few under way.
+        # A walk waits for the end of an earlier one.
         turn = TaskRef((sums, number - at_once)) if number >= at_once else None
         key = (walk, number, 0)
         if sample is None:
