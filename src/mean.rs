@@ -1,7 +1,7 @@
 //! Many frames → S̄.
 //!
-//! The points are cut into blocks whose size does not depend on the number of threads. Each block
-//! sums its shape operators as one wide product, Σ Yᵢᵀ Wᵢ = [Y₁; Y₂; …]ᵀ [W₁; W₂; …], and the blocks' sums are added
+//! The points are cut into blocks whose size does not depend on the number of threads. Each block sums its shape
+//! operators as one wide product of their factors, Σ Lᵢᵀ Rᵢ = [L₁; L₂; …]ᵀ [R₁; R₂; …], and the blocks' sums are added
 //! in order. So the bits are the same for any number of threads, and no more sums exist at a time
 //! than threads can work on. With many columns and enough points the scatter form is
 //! cheaper and takes over.
@@ -23,7 +23,7 @@ use crate::task::Task;
 /// Points whose operators are summed by one worker before the ordered merge.
 pub(crate) const POINTS_PER_BLOCK: usize = 256;
 
-/// Directions collected for one wide product.
+/// Rows of the factors collected for one wide product.
 const ROWS_PER_PRODUCT: usize = 512;
 
 /// Blocks in flight for each thread, while their sums are small.

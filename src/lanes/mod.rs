@@ -145,17 +145,25 @@ struct Factors<'a> {
     right: &'a mut Vec<f64>,
 }
 
-impl<V: Vector> Batch for Eight<V> {
-    fn push_factors(
-        &mut self,
-        points: &Points,
-        neighborhoods: &[&[u32]],
-        left: &mut Vec<f64>,
-        right: &mut Vec<f64>,
-    ) -> bool {
-        step!(self, V, points, neighborhoods, Factors { left, right })
-    }
+/// Both solvers append their factors by a [`Step`].
+macro_rules! batch {
+    ($solver:ident) => {
+        impl<V: Vector> Batch for $solver<V> {
+            fn push_factors(
+                &mut self,
+                points: &Points,
+                neighborhoods: &[&[u32]],
+                left: &mut Vec<f64>,
+                right: &mut Vec<f64>,
+            ) -> bool {
+                step!(self, V, points, neighborhoods, Factors { left, right })
+            }
+        }
+    };
 }
+
+batch!(Eight);
+batch!(Columns);
 
 impl<V: Vector> Kernel for Step<'_, Eight<V>, Factors<'_>> {
     #[inline(always)]
@@ -171,18 +179,6 @@ impl<V: Vector> Kernel for Step<'_, Eight<V>, Factors<'_>> {
                 self.target.right.extend(frames.directions[..used].iter().map(entry));
             }
         }
-    }
-}
-
-impl<V: Vector> Batch for Columns<V> {
-    fn push_factors(
-        &mut self,
-        points: &Points,
-        neighborhoods: &[&[u32]],
-        left: &mut Vec<f64>,
-        right: &mut Vec<f64>,
-    ) -> bool {
-        step!(self, V, points, neighborhoods, Factors { left, right })
     }
 }
 
