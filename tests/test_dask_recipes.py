@@ -269,7 +269,7 @@ def test_chunks_of_any_kind_of_number_are_searched_in_double_precision(dtype, tm
 
 
 @pytest.mark.parametrize("sample", [None, 300])
-def test_a_walk_sets_out_when_there_are_less_than_two_for_each_thread(points, tmp_path, monkeypatch, sample):
+def test_a_walk_sets_out_when_an_earlier_one_has_ended(points, tmp_path, monkeypatch, sample):
     monkeypatch.setattr(groups, "_LIST_BYTES", 10 * groups._bytes_per_query(K, DIM))
     (lazy,) = dask.optimize(mean_shape_operator(npy(points, tmp_path), K, mode="sharded", sample=sample))
     graph = dict(lazy.__dask_graph__())
@@ -279,4 +279,4 @@ def test_a_walk_sets_out_when_there_are_less_than_two_for_each_thread(points, tm
     assert len(steps) == len(ends) * (4 + (sample is not None)), "steps were fused"
     for number in ends:
         before = {end for end, key in ends.items() if key in graph[steps[number, 0]].dependencies}
-        assert before == ({number - 4} if number >= 4 else set())
+        assert before == ({number - 2} if number >= 2 else set())  # two threads
