@@ -47,13 +47,16 @@ pub(super) struct Columns<V> {
     directions: Vec<V>,
     /// What is summed over the columns, for each lane: eight partial sums of every entry.
     sums: Vec<V>,
-    /// 1/‖wⱼ‖ before W is scaled, then sₘ.
+    /// 1/‖wⱼ‖.
+    inverses: Vec<V>,
+    /// sₘ.
     totals: Vec<V>,
-    /// The eigenvectors by columns.
+    /// The eigenvectors by columns, divided by the lengths they stand for.
     weights: Split<V>,
-    /// B Z, for each pair the contrasts.
+    /// τ Z and B Z, for each pair the contrasts.
     tensors: Split<V>,
-    /// −2r Q in a tile.
+    /// 1 + 2σ (1 − 2g) of one lane: −2r Q = products + own∘Z.
+    own: Vec<V>,
     products: Vec<V>,
 }
 
@@ -63,8 +66,8 @@ impl<V: Vector> Columns<V> {
         let pairs = count * (count + 1) / 2;
         let mut last = V::ZERO;
         last.lanes_mut()[..dim - (width - 1) * LANES].fill(1.0);
-        // The tensor has r(r + 1)(r + 2)/6 entries, and its directions r sums.
-        let sums = (pairs * (count + 2) / 3 + count).max(count * count);
+        // The tensor has r(r + 1)(r + 2)/6 entries, and its directions r sums and r squares.
+        let sums = (pairs * (count + 2) / 3 + 2 * count).max(count * count);
         Self {
             dim,
             count,
@@ -78,9 +81,11 @@ impl<V: Vector> Columns<V> {
             running: vec![V::ZERO; width],
             directions: vec![V::ZERO; LANES * count * width],
             sums: vec![V::ZERO; LANES * sums],
+            inverses: vec![V::ZERO; count],
             totals: vec![V::ZERO; count],
             weights: Split::new(count * count),
-            tensors: Split::new(pairs * count),
+            tensors: Split::new((1 + pairs) * count),
+            own: vec![V::ZERO; width],
             products: vec![V::ZERO; count * TILE],
         }
     }
@@ -95,10 +100,24 @@ impl<V: Vector> Columns<V> {
         if self.spectra.rank == 0 {
             return true;
         }
-        self.fill_directions();
+        // The tensor is summed while W is near; whether A itself will do is known only after all lengths.
+        let by_tensor = self.dense.is_none();
+        self.fill_weights();
+        for lane in 0..LANES {
+            self.fill_directions(lane);
+            if by_tensor {
+                self.add_tensor(lane);
+            }
+        }
+        self.set_lengths();
         self.spectra.find_spaces();
-        self.by_matrix = self.dense.is_some() && self.spectra.spaces.is_empty();
+        self.by_matrix = !by_tensor && self.spectra.spaces.is_empty();
         if !self.by_matrix {
+            if !by_tensor {
+                for lane in 0..LANES {
+                    self.add_tensor(lane);
+                }
+            }
             self.tensor.start(&self.spectra, self.dim);
             self.fill_tensor();
             self.tensor.weigh(&self.spectra, &self.totals);
@@ -166,103 +185,116 @@ impl<V: Vector> Columns<V> {
         }
     }
 
-    /// W: the combinations of contrasts that the eigenvectors are, scaled to unit length.
+    /// The eigenvectors over √((k − 1) λ), as near to the lengths of W as the eigenproblem knows them.
     #[inline(always)]
-    fn fill_directions(&mut self) {
-        let (count, width, rank) = (self.count, self.width, self.spectra.rank);
+    fn fill_weights(&mut self) {
+        let (count, rank) = (self.count, self.spectra.rank);
         for j in 0..rank {
+            let inverse = self.spectra.inverse_length(j);
             for t in 0..count {
-                self.sums[t * rank + j] = self.spectra.eigenvectors[j * count + t];
+                self.sums[t * rank + j] = self.spectra.eigenvectors[j * count + t] * inverse;
             }
         }
         self.weights.fill(&self.sums[..count * rank]);
-        for lane in 0..LANES {
-            let contrasts = &self.contrasts[lane * count * width..(lane + 1) * count * width];
-            let directions = &mut self.directions[lane * rank * width..(lane + 1) * rank * width];
-            let weights = Factors { values: self.weights.lane(lane), row: rank, column: 1 };
-            let mut c = 0;
-            while V::MANY_REGISTERS && c + TILE <= width {
-                let rows = Rows { values: &contrasts[c..], stride: width };
-                multiply::<V, TILE>(weights, rows, count, &mut directions[c..], width, rank);
-                c += TILE;
-            }
-            while c < width {
-                let rows = Rows { values: &contrasts[c..], stride: width };
-                multiply::<V, 1>(weights, rows, count, &mut directions[c..], width, rank);
-                c += 1;
-            }
-            for j in 0..rank {
-                let mut sum = [V::ZERO; 4];
-                let (fours, rest) = directions[j * width..(j + 1) * width].as_chunks::<4>();
-                for four in fours {
-                    for i in 0..4 {
-                        sum[i] = sum[i].plus(four[i], four[i]);
-                    }
-                }
-                for (sum, entry) in sum.iter_mut().zip(rest) {
-                    *sum = sum.plus(*entry, *entry);
-                }
-                self.sums[lane * rank + j] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-            }
+    }
+
+    /// Vectors in `sums` for one lane: T, s and the squares of the lengths.
+    #[inline(always)]
+    fn sums_stride(&self) -> usize {
+        let rank = self.spectra.rank;
+        tensor_entries(rank) + 2 * rank
+    }
+
+    /// W of one lane up to its lengths, and their squares: the combinations of contrasts that the eigenvectors are.
+    #[inline(always)]
+    fn fill_directions(&mut self, lane: usize) {
+        let (count, width, rank) = (self.count, self.width, self.spectra.rank);
+        let squares = (lane + 1) * self.sums_stride() - rank;
+        let contrasts = &self.contrasts[lane * count * width..(lane + 1) * count * width];
+        let directions = &mut self.directions[lane * rank * width..(lane + 1) * rank * width];
+        let weights = Factors { values: self.weights.lane(lane), row: rank, column: 1 };
+        let mut c = 0;
+        while V::MANY_REGISTERS && c + TILE <= width {
+            let rows = Rows { values: &contrasts[c..], stride: width };
+            multiply::<V, TILE>(weights, rows, count, &mut directions[c..], width, rank);
+            c += TILE;
         }
+        while c < width {
+            let rows = Rows { values: &contrasts[c..], stride: width };
+            multiply::<V, 1>(weights, rows, count, &mut directions[c..], width, rank);
+            c += 1;
+        }
+        for (j, row) in directions.chunks_exact(width).enumerate() {
+            let mut sum = [V::ZERO; 4];
+            let (fours, rest) = row.as_chunks::<4>();
+            for four in fours {
+                for i in 0..4 {
+                    sum[i] = sum[i].plus(four[i], four[i]);
+                }
+            }
+            for (sum, entry) in sum.iter_mut().zip(rest) {
+                *sum = sum.plus(*entry, *entry);
+            }
+            self.sums[squares + j] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+        }
+    }
+
+    /// The lengths of W in all lanes.
+    #[inline(always)]
+    fn set_lengths(&mut self) {
+        let (rank, stride) = (self.spectra.rank, self.sums_stride());
         for j in 0..rank {
-            let square = sum_of_lanes(&self.sums, rank, j);
-            self.totals[j] = self.spectra.set_length(j, square);
+            let square = sum_of_lanes(&self.sums, stride, stride - rank + j);
+            self.inverses[j] = self.spectra.correct_length(j, square);
         }
-        for lane in 0..LANES {
+    }
+
+    /// The sums over the columns that make up T and s of one lane, for W up to its lengths.
+    #[inline(always)]
+    fn add_tensor(&mut self, lane: usize) {
+        let (width, rank, stride) = (self.width, self.spectra.rank, self.sums_stride());
+        let sums = &mut self.sums[lane * stride..(lane + 1) * stride];
+        let (sums, totals) = sums.split_at_mut(tensor_entries(rank));
+        let directions = &self.directions[lane * rank * width..(lane + 1) * rank * width];
+        let mut c = 0;
+        while c < width {
+            let length = BLOCK.min(width - c);
+            let mut at = 0;
             for j in 0..rank {
-                let inverse = V::splat(self.totals[j].lanes()[lane]);
-                let at = (lane * rank + j) * width;
-                for entry in &mut self.directions[at..at + width] {
-                    *entry = *entry * inverse;
+                let first = &directions[j * width + c..j * width + c + length];
+                let mut total = if c == 0 { V::ZERO } else { totals[j] };
+                for entry in first {
+                    total += *entry;
                 }
+                totals[j] = total;
+                let count = rank - j;
+                let pairs = count * (count + 1) / 2;
+                let rows = Rows { values: &directions[j * width + c..], stride: width };
+                let sums = &mut sums[at..at + pairs];
+                add_triangle(Some(first), rows, count, length, sums, c == 0);
+                at += pairs;
             }
+            c += BLOCK;
         }
     }
 
     /// T and s.
     #[inline(always)]
     fn fill_tensor(&mut self) {
-        let (width, rank) = (self.width, self.spectra.rank);
-        let entries = rank * (rank + 1) * (rank + 2) / 6;
-        let stride = entries + rank;
-        for lane in 0..LANES {
-            let (sums, totals) =
-                self.sums[lane * stride..(lane + 1) * stride].split_at_mut(entries);
-            let directions = &self.directions[lane * rank * width..(lane + 1) * rank * width];
-            let mut c = 0;
-            while c < width {
-                let length = BLOCK.min(width - c);
-                let w = |j: usize| &directions[j * width + c..j * width + c + length];
-                let mut at = 0;
-                for j in 0..rank {
-                    let first = w(j);
-                    let mut total = if c == 0 { V::ZERO } else { totals[j] };
-                    for entry in first {
-                        total += *entry;
-                    }
-                    totals[j] = total;
-                    let count = rank - j;
-                    let pairs = count * (count + 1) / 2;
-                    let rows = Rows { values: &directions[j * width + c..], stride: width };
-                    let sums = &mut sums[at..at + pairs];
-                    add_triangle(Some(first), rows, count, length, sums, c == 0);
-                    at += pairs;
-                }
-                c += BLOCK;
-            }
-        }
+        let (rank, stride) = (self.spectra.rank, self.sums_stride());
         let mut at = 0;
         for j in 0..rank {
             for l in j..rank {
+                let inverse = self.inverses[j] * self.inverses[l];
                 for m in l..rank {
-                    self.tensor.set(j, l, m, sum_of_lanes(&self.sums, stride, at));
+                    let sum = sum_of_lanes(&self.sums, stride, at);
+                    self.tensor.set(j, l, m, sum * (inverse * self.inverses[m]));
                     at += 1;
                 }
             }
         }
         for j in 0..rank {
-            self.totals[j] = sum_of_lanes(&self.sums, stride, entries + j);
+            self.totals[j] = sum_of_lanes(&self.sums, stride, at + j) * self.inverses[j];
         }
     }
 
@@ -282,18 +314,45 @@ impl<V: Vector> Columns<V> {
         self.tensors.fill(&self.tensor.combined);
     }
 
-    /// −2r Q = Z (I + A) of one lane in C vectors from c on.
+    /// Scales W of one lane to unit length and makes ready for [`Self::fill_products`].
+    #[inline(always)]
+    fn start_products(&mut self, lane: usize) {
+        let (width, rank) = (self.width, self.spectra.rank);
+        if rank == 0 {
+            self.products.fill(V::ZERO);
+            self.own.fill(V::ZERO);
+            return;
+        }
+        let directions = &mut self.directions[lane * rank * width..(lane + 1) * rank * width];
+        let share = self.spectra.null_share(self.dim).lanes()[lane];
+        let twice = V::splat(2.0 * share);
+        for c in 0..width {
+            let mut g = V::ZERO;
+            for j in 0..rank {
+                let entry = &mut directions[j * width + c];
+                *entry = *entry * V::splat(self.inverses[j].lanes()[lane]);
+                g = g.plus(*entry, *entry);
+            }
+            self.own[c] = V::ONE.plus(twice, V::ONE - g - g);
+        }
+        if self.by_matrix
+            && let Some(dense) = &mut self.dense
+        {
+            dense.fill(directions, rank, share);
+        }
+    }
+
+    /// Z A of one lane in C vectors from c on, but for what belongs to the column itself.
     #[inline(always)]
     fn fill_products<const C: usize>(&mut self, lane: usize, c: usize) {
         let (width, rank, count) = (self.width, self.spectra.rank, self.count);
         if rank == 0 {
-            self.products.fill(V::ZERO);
             return;
         }
-        let contrasts = &self.contrasts[lane * count * width..(lane + 1) * count * width];
         if self.by_matrix
             && let Some(dense) = &self.dense
         {
+            let contrasts = &self.contrasts[lane * count * width..(lane + 1) * count * width];
             let factors = Factors { values: flat(contrasts), row: 1, column: width * LANES };
             let rows = Rows { values: &dense.matrix[c..], stride: width };
             multiply::<V, C>(factors, rows, self.dim, &mut self.products, C, count);
@@ -302,42 +361,6 @@ impl<V: Vector> Columns<V> {
         let directions = &self.directions[lane * rank * width..(lane + 1) * rank * width];
         let rows = Rows { values: &directions[c..], stride: width };
         multiply_pairs::<V, C>(self.tensors.lane(lane), rows, rank, &mut self.products, count);
-        let mut g = [V::ZERO; C];
-        for j in 0..rank {
-            let w = &directions[j * width + c..j * width + c + C];
-            for i in 0..C {
-                g[i] = g[i].plus(w[i], w[i]);
-            }
-        }
-        // 1 + 2σ (1 − 2g).
-        let null = V::splat(self.tensor.null.lanes()[lane]);
-        let mut own = [V::ONE; C];
-        for i in 0..C {
-            own[i] += (null + null) * (V::ONE - g[i] - g[i]);
-        }
-        for t in 0..count {
-            let tau = V::splat(self.tensor.tau[t].lanes()[lane]);
-            let (z, out) = (
-                &contrasts[t * width + c..t * width + c + C],
-                &mut self.products[t * C..(t + 1) * C],
-            );
-            for i in 0..C {
-                out[i] = (out[i] + tau).plus(own[i], z[i]);
-            }
-        }
-    }
-
-    /// Makes ready for [`Self::fill_products`] of this lane.
-    #[inline(always)]
-    fn start_products(&mut self, lane: usize) {
-        if self.by_matrix
-            && let Some(dense) = &mut self.dense
-        {
-            let rank = self.spectra.rank;
-            let size = rank * self.width;
-            let share = self.spectra.null_share(self.dim).lanes()[lane];
-            dense.fill(&self.directions[lane * size..(lane + 1) * size], rank, share);
-        }
     }
 
     /// What each neighbour gets of Q: the contrasts taken apart again. For the first lanes, where [`stripe_at`] says.
@@ -353,29 +376,32 @@ impl<V: Vector> Columns<V> {
                 let out = &mut shares[at + lane * k * stride + c % STRIPE..];
                 if V::MANY_REGISTERS && c + TILE <= width {
                     self.fill_products::<TILE>(lane, c);
-                    self.share_tile::<TILE>(out, stride);
+                    self.share_tile::<TILE>(lane, c, out, stride);
                     c += TILE;
                 } else {
                     self.fill_products::<1>(lane, c);
-                    self.share_tile::<1>(out, stride);
+                    self.share_tile::<1>(lane, c, out, stride);
                     c += 1;
                 }
             }
         }
     }
 
-    /// shareₜ = Σⱼ qⱼ ∂zⱼ/∂xₜ in C vectors.
+    /// shareₜ = Σⱼ qⱼ ∂zⱼ/∂xₜ in C vectors from c on.
     #[inline(always)]
-    fn share_tile<const C: usize>(&self, out: &mut [V], stride: usize) {
-        let count = self.count;
+    fn share_tile<const C: usize>(&self, lane: usize, c: usize, out: &mut [V], stride: usize) {
+        let (count, width) = (self.count, self.width);
+        let contrasts = &self.contrasts[lane * count * width..(lane + 1) * count * width];
+        let own = &self.own[c..c + C];
         let mut after = [V::ZERO; C];
         for j in (1..=count).rev() {
             let scale = V::splat(-0.5 / count as f64 * contrast_scale(j));
             let minus = V::splat(-(j as f64));
             let product = &self.products[(j - 1) * C..j * C];
+            let z = &contrasts[(j - 1) * width + c..][..C];
             let out = &mut out[j * stride..j * stride + C];
             for i in 0..C {
-                let part = product[i] * scale;
+                let part = product[i].plus(own[i], z[i]) * scale;
                 out[i] = after[i].plus(minus, part);
                 after[i] += part;
             }
@@ -395,8 +421,9 @@ impl<V: Vector> Columns<V> {
         for c in 0..width {
             self.fill_products::<1>(lane, c);
             let columns = c * LANES..dim.min((c + 1) * LANES);
-            for (row, product) in left.chunks_exact_mut(dim).zip(&self.products) {
-                let scaled = *product * scale;
+            let contrasts = &self.contrasts[lane * count * width..];
+            for (t, row) in left.chunks_exact_mut(dim).enumerate() {
+                let scaled = self.products[t].plus(self.own[c], contrasts[t * width + c]) * scale;
                 row[columns.clone()].copy_from_slice(&scaled.lanes()[..columns.len()]);
             }
         }
@@ -405,6 +432,11 @@ impl<V: Vector> Columns<V> {
             right.extend_from_slice(&flat(row)[..dim]);
         }
     }
+}
+
+/// T_jlm with j ≤ l ≤ m.
+fn tensor_entries(rank: usize) -> usize {
+    rank * (rank + 1) * (rank + 2) / 6
 }
 
 /// 1/√(j (j + 1)).

@@ -1,12 +1,12 @@
-//! One frame in few columns → I + A itself.
+//! One frame in few columns → A itself, but for its own diagonal.
 //!
 //! Two products of rank r give A: with P = W∘W and the projector G = WᵀW, if every eigenspace has one direction,
 //!
 //! ```text
-//! I + A = PᵀP + σ n nᵀ + 2σ G∘G + diag(1 + 2σ (1 − 2g)),        g = diag(G),  n = 1 − g
+//! A = PᵀP + σ n nᵀ + 2σ G∘G + diag(2σ (1 − 2g)),        g = diag(G),  n = 1 − g
 //! ```
 //!
-//! where σ = 1/(q + 2) for the null space of dimension q (0 without one). It is symmetric: blocks of eight by eight
+//! where σ = 1/(q + 2) for the null space of dimension q (0 without one). The last term is left to the caller. It is symmetric: blocks of eight by eight
 //! entries on and above the diagonal are computed, the others are their transposes.
 
 use crate::simd::{LANES, Vector};
@@ -16,9 +16,7 @@ pub(super) struct Dense<V> {
     width: usize,
     /// P, and √σ n as its last row.
     squares: Vec<V>,
-    /// diag(1 + 2σ (1 − 2g)).
-    own: Vec<V>,
-    /// I + A, with arbitrary numbers after its d columns.
+    /// A but for diag(2σ (1 − 2g)), with arbitrary numbers after its d columns.
     pub(super) matrix: Vec<V>,
 }
 
@@ -35,7 +33,6 @@ impl<V: Vector> Dense<V> {
         Self {
             width,
             squares: vec![V::ZERO; (count + 1) * width],
-            own: vec![V::ZERO; width],
             matrix: vec![V::ZERO; LANES * width * width],
         }
     }
@@ -54,7 +51,6 @@ impl<V: Vector> Dense<V> {
                 g += square;
             }
             self.squares[rank * width + c] = root * (V::ONE - g);
-            self.own[c] = V::ONE.plus(twice, V::ONE - g - g);
         }
         for upper in 0..width {
             for c in upper..width {
@@ -78,11 +74,6 @@ impl<V: Vector> Dense<V> {
                 let g: [V; LANES / 2] = product(directions, width, upper, start, c);
                 let p = product(squares, width, upper, start, c);
                 block[start..start + LANES / 2].copy_from_slice(&combined(g, p, twice));
-            }
-        }
-        if upper == c {
-            for r in 0..LANES {
-                block[r].lanes_mut()[r] += self.own[c].lanes()[r];
             }
         }
         for r in 0..LANES {

@@ -24,7 +24,7 @@ pub(super) struct Spectra<V> {
     pub(super) rank: usize,
     /// λ of the covariance, descending in each lane.
     pub(super) eigenvalues: Vec<V>,
-    /// √((k − 1) λ) from [`Spectra::set_length`].
+    /// √((k − 1) λ) from [`Spectra::inverse_length`] on.
     pub(super) lengths: Vec<V>,
     /// The eigenvectors, rank×size.
     pub(super) eigenvectors: Vec<V>,
@@ -119,15 +119,24 @@ impl<V: Vector> Spectra<V> {
         }
     }
 
-    /// Takes the squared length of the j-th combination of contrasts: keeps the length and sets λ from it. Returns the
-    /// inverse length, 0 where there is no direction.
+    /// 1/√((k − 1) λ) of the j-th direction, 0 where there is none.
     #[inline(always)]
-    pub(super) fn set_length(&mut self, j: usize, square: V) -> V {
-        let none = |yes: V, no: V| square.if_at_most(V::ZERO, yes, no);
-        let length = square.sqrt();
+    pub(super) fn inverse_length(&mut self, j: usize) -> V {
+        let square = self.eigenvalues[j] * V::splat((self.k - 1) as f64);
+        self.lengths[j] = square.sqrt();
+        inverse_or_zero(self.lengths[j])
+    }
+
+    /// Takes the square of what is left of the j-th length after [`Spectra::inverse_length`], which is 1 but for the
+    /// eigensolver's errors: corrects the length and λ. Returns the inverse of what was left, 0 where there is no
+    /// direction.
+    #[inline(always)]
+    pub(super) fn correct_length(&mut self, j: usize, square: V) -> V {
+        let left = square.sqrt();
+        let length = self.lengths[j] * left;
         self.lengths[j] = length;
-        self.eigenvalues[j] = square.over(V::splat((self.k - 1) as f64));
-        none(V::ZERO, V::ONE.over(none(V::ONE, length)))
+        self.eigenvalues[j] = (length * length).over(V::splat((self.k - 1) as f64));
+        inverse_or_zero(left)
     }
 
     /// The runs of two or more equal eigenvalues.
@@ -162,4 +171,11 @@ impl<V: Vector> Spectra<V> {
         }
         share
     }
+}
+
+/// 1/x where x > 0, else 0.
+#[inline(always)]
+fn inverse_or_zero<V: Vector>(x: V) -> V {
+    let divisor = x.if_at_most(V::ZERO, V::ONE, x);
+    x.if_at_most(V::ZERO, V::ZERO, V::ONE.over(divisor))
 }

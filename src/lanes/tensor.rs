@@ -30,7 +30,7 @@ pub(super) struct Tensor<V> {
     pub(super) tau: Vec<V>,
     /// Σᵢ T_iim/(size + 2) over j's space, for one m.
     shares: Vec<V>,
-    /// B N, for each pair as many as N has columns.
+    /// τ N, then B N for each pair: as many as N has columns.
     pub(super) combined: Vec<V>,
 }
 
@@ -159,18 +159,16 @@ impl<V: Vector> Tensor<V> {
         }
     }
 
-    /// B and τ times N, which has `count` columns: what A does to combinations of the directions. τ is theirs then.
+    /// τ and B times N, which has `count` columns: what A does to combinations of the directions.
     #[inline(always)]
     pub(super) fn combine(&mut self, n: Rows<V>, count: usize) {
-        let rank = self.rank;
-        self.combined.resize(self.pair_count() * count, V::ZERO);
-        let pairs = self.entries.chunks_exact(rank.max(1));
-        for (b, out) in pairs.zip(self.combined.chunks_exact_mut(count)) {
+        self.combined.resize((1 + self.pair_count()) * count, V::ZERO);
+        let (tau, pairs) = self.combined.split_at_mut(count);
+        combine_row(&self.tau, n, tau);
+        let entries = self.entries.chunks_exact(self.rank.max(1));
+        for (b, out) in entries.zip(pairs.chunks_exact_mut(count)) {
             combine_row(b, n, out);
         }
-        self.shares.resize(count, V::ZERO);
-        combine_row(&self.tau, n, &mut self.shares[..count]);
-        std::mem::swap(&mut self.tau, &mut self.shares);
     }
 }
 

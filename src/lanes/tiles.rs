@@ -154,7 +154,7 @@ pub(super) fn multiply<V: Vector, const C: usize>(
     by_tiles!(m, count, 6, tile);
 }
 
-/// out_t = Σ_{j≤l} factors_jl,t row_j∘row_l over C vectors for all j ≤ l < rank, t < count.
+/// out_t = factors_t + Σ_{j≤l} factors_jl,t row_j∘row_l over C vectors for all j ≤ l < rank, t < count.
 #[inline(always)]
 pub(super) fn multiply_pairs<V: Vector, const C: usize>(
     factors: &[f64],
@@ -167,7 +167,10 @@ pub(super) fn multiply_pairs<V: Vector, const C: usize>(
     macro_rules! tile {
         ($rows:literal) => {{
             let mut sums = [[V::ZERO; C]; $rows];
-            let mut at = t;
+            for r in 0..$rows {
+                sums[r] = [V::splat(factors[t + r]); C];
+            }
+            let mut at = t + count;
             for j in 0..rank {
                 let mut first = [V::ZERO; C];
                 first.copy_from_slice(&rows.values[j * rows.stride..][..C]);
