@@ -273,8 +273,8 @@ fn rotate<V: Vector>(vectors: &mut [V], size: usize, i: usize, sine: V, cosine: 
 mod tests {
     use super::*;
     #[cfg(target_arch = "x86_64")]
-    use crate::simd::{Avx2, Avx512};
-    use crate::simd::{Kernel, LANES, Level, Portable};
+    use crate::simd::{Avx2, Avx512, Level};
+    use crate::simd::{Kernel, LANES, Portable};
 
     /// Solves eight matrices given as functions of (lane, row, column), with every vector there is.
     fn check(size: usize, entry: impl Fn(usize, usize, usize) -> f64) {

@@ -197,20 +197,11 @@ mod tests {
         (0..rows * dim).map(|at| row(at) as f32).collect()
     }
 
-    fn levels() -> Vec<Level> {
-        let mut levels = vec![Level::Baseline, Level::detect()];
-        #[cfg(target_arch = "x86_64")]
-        if Level::detect() == Level::Avx512 {
-            levels.push(Level::Avx2);
-        }
-        levels
-    }
-
     #[test]
     fn a_box_is_met_by_queries_that_reach_it_and_by_no_others() {
         let dim = 5;
         let boxes = Boxes::new(&diagonal(4 * LANES, dim), dim, 2 * LANES);
-        for level in levels() {
+        for level in Level::all() {
             for q in 0..3 {
                 // Three below the first box in every column, 3 + 64 below the second.
                 let mut queries = [[-1e6; 5]; 3];

@@ -252,12 +252,7 @@ mod tests {
             let dot: f32 = (0..dim).map(|j| query(q, j) * panel[j * LANES + place % LANES]).sum();
             norms[place] + dot
         };
-        let mut levels = vec![Level::Baseline, Level::detect()];
-        #[cfg(target_arch = "x86_64")]
-        if Level::detect() == Level::Avx512 {
-            levels.push(Level::Avx2);
-        }
-        for level in levels {
+        for level in Level::all() {
             let rows = rows_per_tile(level);
             let packed: Vec<f32> = (0..dim * rows).map(|at| query(at % rows, at / rows)).collect();
             let first = |thresholds: &[f32; MOST_ROWS], found: &mut Found| {

@@ -214,18 +214,9 @@ mod x86 {
 mod tests {
     use super::*;
 
-    fn levels() -> Vec<Level> {
-        let mut levels = vec![Level::Baseline, Level::detect()];
-        #[cfg(target_arch = "x86_64")]
-        if Level::detect() == Level::Avx512 {
-            levels.push(Level::Avx2);
-        }
-        levels
-    }
-
     #[test]
     fn what_passes_waits_until_it_exceeds_a_threshold() {
-        for level in levels() {
+        for level in Level::all() {
             let room = Waiting::room(60);
             let (mut sums, mut places) = (vec![0.0; room], vec![0; room]);
             let mut waiting = Waiting::new(&mut sums, &mut places);
@@ -251,7 +242,7 @@ mod tests {
     #[test]
     fn a_bound_has_as_many_sums_below_it_as_asked_and_few_more() {
         let values: Vec<f32> = (0..57).map(|at| ((at * 7919 % 101) as f32 - 50.0) / 8.0).collect();
-        for level in levels() {
+        for level in Level::all() {
             let room = Waiting::room(values.len());
             let mut sums = vec![f32::NAN; room];
             sums[..values.len()].copy_from_slice(&values);
@@ -268,7 +259,7 @@ mod tests {
 
     #[test]
     fn equal_sums_are_bounded_by_themselves() {
-        for level in levels() {
+        for level in Level::all() {
             for value in [-3.5, 0.0, 1e-30, f32::MAX] {
                 let room = Waiting::room(20);
                 let (mut sums, mut places) = (vec![value; room], vec![0; room]);

@@ -31,6 +31,18 @@ impl Level {
         }
         Level::Baseline
     }
+
+    /// Every level that this processor has.
+    #[cfg(test)]
+    pub(crate) fn all() -> Vec<Self> {
+        match Self::detect() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => vec![Level::Baseline, Level::Avx2, Level::Avx512],
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => vec![Level::Baseline, Level::Avx2],
+            Level::Baseline => vec![Level::Baseline],
+        }
+    }
 }
 
 /// Work to be compiled for some instructions. A closure would not do: it cannot be told to inline, and the
