@@ -57,6 +57,7 @@ pub(super) struct Columns<V> {
     tensors: Split<V>,
     /// 1 + 2σ (1 − 2g) of one lane: −2r Q = products + own∘Z.
     own: Vec<V>,
+    /// From [`Self::fill_products`], for each contrast a tile.
     products: Vec<V>,
 }
 
@@ -64,10 +65,9 @@ impl<V: Vector> Columns<V> {
     pub(super) fn new(k: usize, dim: usize) -> Self {
         let (width, count) = (dim.div_ceil(LANES), k - 1);
         let pairs = count * (count + 1) / 2;
+        let sums = (tensor_entries(count) + 2 * count).max(count * count);
         let mut last = V::ZERO;
         last.lanes_mut()[..dim - (width - 1) * LANES].fill(1.0);
-        // The tensor has r(r + 1)(r + 2)/6 entries, and its directions r sums and r squares.
-        let sums = (pairs * (count + 2) / 3 + 2 * count).max(count * count);
         Self {
             dim,
             count,
@@ -190,7 +190,7 @@ impl<V: Vector> Columns<V> {
     fn fill_weights(&mut self) {
         let (count, rank) = (self.count, self.spectra.rank);
         for j in 0..rank {
-            let inverse = self.spectra.inverse_length(j);
+            let inverse = self.spectra.set_length(j);
             for t in 0..count {
                 self.sums[t * rank + j] = self.spectra.eigenvectors[j * count + t] * inverse;
             }

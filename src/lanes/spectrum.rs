@@ -24,7 +24,7 @@ pub(super) struct Spectra<V> {
     pub(super) rank: usize,
     /// λ of the covariance, descending in each lane.
     pub(super) eigenvalues: Vec<V>,
-    /// √((k − 1) λ) from [`Spectra::inverse_length`] on.
+    /// √((k − 1) λ) from [`Spectra::set_length`] on.
     pub(super) lengths: Vec<V>,
     /// The eigenvectors, rank×size.
     pub(super) eigenvectors: Vec<V>,
@@ -119,15 +119,15 @@ impl<V: Vector> Spectra<V> {
         }
     }
 
-    /// 1/√((k − 1) λ) of the j-th direction, 0 where there is none.
+    /// Sets the j-th length from λ. Returns its inverse, 0 where there is no direction.
     #[inline(always)]
-    pub(super) fn inverse_length(&mut self, j: usize) -> V {
+    pub(super) fn set_length(&mut self, j: usize) -> V {
         let square = self.eigenvalues[j] * V::splat((self.k - 1) as f64);
         self.lengths[j] = square.sqrt();
         inverse_or_zero(self.lengths[j])
     }
 
-    /// Takes the square of what is left of the j-th length after [`Spectra::inverse_length`], which is 1 but for the
+    /// Takes the square of what is left of the j-th length after [`Spectra::set_length`], which is 1 but for the
     /// eigensolver's errors: corrects the length and λ. Returns the inverse of what was left, 0 where there is no
     /// direction.
     #[inline(always)]
