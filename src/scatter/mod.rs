@@ -8,30 +8,29 @@
 //! ```
 //!
 //! where row j of V collects what each neighbourhood that contains point j has for it. V is kept in stripes of columns:
-//! the shares of a block of points are computed in parallel, then added in order, each stripe by one thread. So the
-//! bits do not depend on the number of threads.
+//! the shares of some points are computed by any thread and added in the order of the points, each stripe by one thread
+//! at a time. So the bits do not depend on the number of threads.
 
+mod ordered;
 mod product;
 
-use std::sync::{Mutex, PoisonError};
-
-use ndarray::Axis;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::lanes::{self, STRIPE, Sharer, stripe_at};
+use crate::lanes::{self, STRIPE, stripe_at};
 use crate::matrix::try_zeros;
 use crate::mean::ShapeSum;
 use crate::points::Points;
 use crate::simd::{LANES, Line, Vector, Work, vectorized};
 use crate::task::Task;
 
-use product::{PANEL, multiply};
+use ordered::compute_and_add;
+use product::multiply;
 
 /// Bytes of shares computed before they are added: few enough to stay in the second cache.
-const BYTES_PER_BLOCK: usize = 2 << 20;
+const BYTES_PER_UNIT: usize = 256 << 10;
 
-/// Batches in a block, and parts of the product, for each thread at least.
+/// Units that may wait to be added, and sections of V, for each thread.
 const TASKS_PER_THREAD: usize = 3;
 
 /// Below this many columns the wide product of [`crate::mean`] takes the same time, for 16 and 24 columns at k = 12.
@@ -60,40 +59,40 @@ pub(crate) fn shape_sum(
         .into_par_iter()
         .map(|index| Stripe::new(index, k, width, rows))
         .collect::<Result<_>>()?;
-    // Neither the blocks nor the parts of the product change the order of any sum.
+    // Neither the units nor the sections change the order of any sum.
     let threads = rayon::current_num_threads();
     let tasks = TASKS_PER_THREAD * threads;
     let batch = LANES * k * width;
-    let batches =
-        (BYTES_PER_BLOCK / size_of::<Line>() / batch).max(tasks).next_multiple_of(threads);
-    let batches = batches.min(neighbors.len().div_ceil(LANES)).max(1);
-    let mut shares = try_zeros::<Line>(batches * batch)?;
-    let solvers: Vec<Mutex<Box<dyn Sharer>>> = (0..threads)
-        .map(|_| Mutex::new(lanes::sharer(k, dim).expect("`suits` has been asked")))
-        .collect();
-    for block in neighbors.chunks(batches * LANES) {
-        let batches = shares.par_chunks_mut(batch).zip(block.par_chunks(LANES));
-        batches.try_for_each(|(shares, lists)| {
-            // Each thread has its own, so nobody waits.
-            let own = &solvers[rayon::current_thread_index().unwrap_or(0)];
-            let mut solver = own.lock().unwrap_or_else(PoisonError::into_inner);
-            if !solver.share(points, lists, shares) {
-                return Err(Error::no_convergence());
+    let points_in_unit = (BYTES_PER_UNIT / size_of::<Line>() / batch).max(1) * LANES;
+    let units: Vec<&[&[u32]]> = neighbors.chunks(points_in_unit).collect();
+    let workers = (0..threads).map(|_| lanes::sharer(k, dim).expect("`suits` has been asked"));
+    let buffers: Vec<Vec<Line>> = (0..tasks.min(units.len()))
+        .map(|_| try_zeros(points_in_unit / LANES * batch))
+        .collect::<Result<_>>()?;
+    let stripes_in_section = stripes.len().div_ceil(tasks);
+    let sections = stripes.chunks_mut(stripes_in_section).collect();
+    compute_and_add(
+        units.len(),
+        workers.collect(),
+        buffers,
+        sections,
+        |solver, unit, shares| {
+            for (lists, shares) in units[unit].chunks(LANES).zip(shares.chunks_mut(batch)) {
+                if !solver.share(points, lists, shares) {
+                    return Err(Error::no_convergence());
+                }
+                task.advance(lists.len())?;
             }
-            task.advance(lists.len())
-        })?;
-        stripes
-            .par_iter_mut()
-            .for_each(|stripe| vectorized(Add { stripe, block, shares: &shares, batch }));
-    }
+            Ok(())
+        },
+        |section, unit, shares| {
+            for stripe in section.iter_mut() {
+                vectorized(Add { stripe, unit: units[unit], shares, batch });
+            }
+        },
+    )?;
     let mut total = ShapeSum { count: neighbors.len(), ..ShapeSum::empty(dim)? };
-    let columns = width.div_ceil(PANEL).div_ceil(tasks) * PANEL * LANES;
-    let means = points.column_means();
-    let parts: Vec<_> = total.sum.axis_chunks_iter_mut(Axis(1), columns).collect();
-    parts
-        .into_par_iter()
-        .enumerate()
-        .try_for_each(|(part, sum)| multiply(&stripes, points, &means, part * columns, sum))?;
+    multiply(&stripes, points, total.sum.view_mut())?;
     Ok(total)
 }
 
@@ -113,10 +112,10 @@ impl Stripe {
     }
 }
 
-/// Adds a block's shares to a stripe, point after point, neighbour after neighbour.
+/// Adds a unit's shares to a stripe, point after point, neighbour after neighbour.
 struct Add<'a> {
     stripe: &'a mut Stripe,
-    block: &'a [&'a [u32]],
+    unit: &'a [&'a [u32]],
     shares: &'a [Line],
     /// Lines of the shares of eight neighbourhoods.
     batch: usize,
@@ -127,7 +126,7 @@ impl Work for Add<'_> {
     fn run<V: Vector>(self) {
         let (offset, width) = (self.stripe.offset, self.stripe.width);
         let values = Line::as_vectors_mut::<V>(&mut self.stripe.values);
-        for (lists, shares) in self.block.chunks(LANES).zip(self.shares.chunks(self.batch)) {
+        for (lists, shares) in self.unit.chunks(LANES).zip(self.shares.chunks(self.batch)) {
             let shares = Line::as_vectors::<V>(&shares[offset..]).chunks_exact(width);
             let neighbors = lists.iter().flat_map(|list| list.iter());
             for (&neighbor, share) in neighbors.zip(shares) {
