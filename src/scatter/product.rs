@@ -7,7 +7,6 @@ use ndarray::{ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::lanes::STRIPE;
 use crate::matrix::try_zeros;
 use crate::points::Points;
 use crate::simd::{LANES, Line, Vector, Work, flat, vectorized};
@@ -20,40 +19,30 @@ const PANEL: usize = 3;
 /// Rows of V and X taken at a time: a panel of them stays in the first cache.
 const ROWS: usize = 128;
 
-/// Parts of the product for each thread: those that take longer do not leave the others idle.
-const PARTS_PER_THREAD: usize = 8;
-
-/// How many of them share rows of V; those that share columns of X pack them again.
-const PARTS_PER_ROW: usize = 3;
+/// Parts of the product for each thread. Every part reads all of V.
+const PARTS_PER_THREAD: usize = 3;
 
 /// sum = VᵀX.
-pub(super) fn multiply(
-    stripes: &[Stripe],
-    points: &Points,
-    mut sum: ArrayViewMut2<f64>,
-) -> Result<()> {
-    // Where the parts end does not change the order of any sum.
-    let threads = rayon::current_num_threads();
-    let panels = points.dim().div_ceil(PANEL * LANES);
-    let columns = panels.div_ceil(PARTS_PER_ROW * threads) * PANEL * LANES;
-    let in_row = points.dim().div_ceil(columns);
-    let height = (stripes.len() * in_row).div_ceil(PARTS_PER_THREAD * threads);
+pub(super) fn multiply(stripes: &[Stripe], points: &Points, sum: ArrayViewMut2<f64>) -> Result<()> {
     let means = points.column_means();
-    let mut rows: Vec<_> = sum.axis_chunks_iter_mut(Axis(0), height * STRIPE * LANES).collect();
-    let parts: Vec<_> = stripes
-        .chunks(height)
-        .zip(&mut rows)
-        .flat_map(|(stripes, rows)| {
-            let sums = rows.axis_chunks_iter_mut(Axis(1), columns).enumerate();
-            sums.map(move |(part, sum)| (stripes, part * columns, sum))
-        })
-        .collect();
+    let panels = points.dim().div_ceil(PANEL * LANES);
+    // Where the parts end does not change the order of any sum. They differ by one panel at most.
+    let count = (PARTS_PER_THREAD * rayon::current_num_threads()).min(panels);
+    let column = |part: usize| (part * panels / count * PANEL * LANES).min(points.dim());
+    let mut parts = Vec::new();
+    let mut rest = sum;
+    for part in 0..count {
+        let (first, end) = (column(part), column(part + 1));
+        let (own, others) = rest.split_at(Axis(1), end - first);
+        parts.push((first, own));
+        rest = others;
+    }
     parts
         .into_par_iter()
-        .try_for_each(|(stripes, first, sum)| multiply_part(stripes, points, &means, first, sum))
+        .try_for_each(|(first, sum)| multiply_part(stripes, points, &means, first, sum))
 }
 
-/// sum = VᵀX for some columns of V and the columns of X from `first` on, as many as `sum` has.
+/// sum = VᵀX for the columns of X from `first` on, as many as `sum` has.
 fn multiply_part(
     stripes: &[Stripe],
     points: &Points,
