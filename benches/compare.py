@@ -302,10 +302,10 @@ def threads(report: Report, folder: Path | None, repeats: int) -> None:
         for n, d, k in [(6430, 36, 13), MNIST, (100_000, 8, 17)]:
             data = real(folder, n, d) if (n, d, k) == MNIST else None
             X = cloud(n, d) if data is None else data
-            calls = {
-                f"{name}, {jobs}": call for jobs in (1, 2) for name, call in stages(X, k, n_jobs=jobs).items()
-            }
-            times = race(calls, min(repeats, 3))
+            one, two = stages(X, k, n_jobs=1), stages(X, k, n_jobs=2)
+            # Both of a pair in turn, so that what disturbs one disturbs the other too.
+            calls = {f"{name}, {jobs}": own[name] for name in one for jobs, own in ((1, one), (2, two))}
+            times = race(calls, repeats)
             report.times("threads", (n, d, k), times)
             gains = [
                 times[f"{name}, 1"] / times[f"{name}, 2"] for name in ("search", "S̄ after", "S̄ and search")
