@@ -53,6 +53,7 @@ pub mod local;
 mod matrix;
 pub mod mean;
 pub mod neighbors;
+mod ordered;
 mod points;
 #[cfg(feature = "python")]
 mod python;

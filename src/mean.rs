@@ -2,18 +2,17 @@
 //!
 //! The points are cut into blocks whose size does not depend on the number of threads. Each block sums its shape
 //! operators as one wide product of their factors, Σ Lᵢᵀ Rᵢ = [L₁; L₂; …]ᵀ [R₁; R₂; …], and the blocks' sums are added
-//! in order. So the bits are the same for any number of threads, and no more sums exist at a time
-//! than threads can work on. With many columns and enough points the scatter form is
-//! cheaper and takes over.
+//! in order. So the bits are the same for any number of threads, and only a few sums exist at a time for each of them.
+//! With many columns and enough points the scatter form is cheaper and takes over.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2};
-use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::frame::{Degenerate, Framer};
 use crate::lanes::{self, Batch};
 use crate::matrix::{matrix, try_zeros};
+use crate::ordered::compute_and_add;
 use crate::points::Points;
 use crate::scatter;
 use crate::shape::Shaper;
@@ -26,8 +25,8 @@ pub(crate) const POINTS_PER_BLOCK: usize = 256;
 /// Rows of the factors collected for one wide product.
 const ROWS_PER_PRODUCT: usize = 512;
 
-/// Blocks in flight for each thread, while their sums are small.
-const BLOCKS_PER_THREAD: usize = 4;
+/// Sums that may wait to be merged, for each thread, while they are small.
+const SUMS_PER_THREAD: usize = 4;
 const SMALL_SUM: usize = 128 * 128;
 
 /// A sum of shape operators over some points; sums over disjoint sets of points can be merged.
@@ -103,22 +102,19 @@ pub(crate) fn for_each_sum(
     k: usize,
     degenerate: Degenerate,
     task: &Task,
-    mut merge: impl FnMut(&ShapeSum),
+    merge: impl FnMut(&ShapeSum) + Send,
 ) -> Result<()> {
     let dim = points.dim();
-    let threads = rayon::current_num_threads();
-    let in_flight = if dim * dim <= SMALL_SUM { threads * BLOCKS_PER_THREAD } else { threads };
-    for wave in blocks.chunks(in_flight) {
-        let sums: Vec<ShapeSum> = wave
-            .par_iter()
-            .map_init(
-                || Summer::new(k, dim, degenerate),
-                |summer, block| summer.sum(points, block, task),
-            )
-            .collect::<Result<_>>()?;
-        sums.iter().for_each(&mut merge);
-    }
-    Ok(())
+    let threads = rayon::current_num_threads().min(blocks.len());
+    let waiting = if dim * dim <= SMALL_SUM { threads * SUMS_PER_THREAD } else { threads };
+    compute_and_add(
+        blocks.len(),
+        (0..threads).map(|_| Summer::new(k, dim, degenerate)).collect(),
+        (0..waiting).map(|_| ShapeSum::empty(dim)).collect::<Result<_>>()?,
+        vec![merge],
+        |summer, block, sum| summer.sum(points, blocks[block], task, sum),
+        |merge, _, sum| merge(sum),
+    )
 }
 
 /// One worker: its frames, its operators and the two tall matrices it multiplies.
@@ -147,9 +143,17 @@ impl Summer {
         Self { solver, left: Vec::new(), right: Vec::new() }
     }
 
-    fn sum(&mut self, points: &Points, block: &[&[u32]], task: &Task) -> Result<ShapeSum> {
+    /// total = the sum over a block.
+    fn sum(
+        &mut self,
+        points: &Points,
+        block: &[&[u32]],
+        task: &Task,
+        total: &mut ShapeSum,
+    ) -> Result<()> {
         let dim = points.dim();
-        let mut total = ShapeSum { count: block.len(), ..ShapeSum::empty(dim)? };
+        total.count = block.len();
+        total.sum.fill(0.0);
         for lists in block.chunks(LANES) {
             self.push(points, lists, task)?;
             if self.right.len() >= ROWS_PER_PRODUCT * dim {
@@ -158,7 +162,7 @@ impl Summer {
             task.advance(lists.len())?;
         }
         self.flush(dim, &mut total.sum);
-        Ok(total)
+        Ok(())
     }
 
     /// Appends the factors of up to eight operators.

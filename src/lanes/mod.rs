@@ -38,7 +38,7 @@ pub(crate) fn stripe_at(stripe: usize, k: usize, width: usize) -> (usize, usize)
 }
 
 /// A solver for up to eight neighbourhoods, whatever its instructions are.
-pub(crate) trait Batch {
+pub(crate) trait Batch: Send {
     /// Appends factors of the shape operators of up to eight neighbourhoods, each a list of k rows of `points`: as many
     /// rows of d numbers to `left` as to `right`, so that Σ S = leftᵀ right. Returns false if the eigensolver does not
     /// converge.

@@ -11,7 +11,6 @@
 //! the shares of some points are computed by any thread and added in the order of the points, each stripe by one thread
 //! at a time. So the bits do not depend on the number of threads.
 
-mod ordered;
 mod product;
 
 use rayon::prelude::*;
@@ -20,11 +19,11 @@ use crate::error::{Error, Result};
 use crate::lanes::{self, STRIPE, stripe_at};
 use crate::matrix::try_zeros;
 use crate::mean::ShapeSum;
+use crate::ordered::compute_and_add;
 use crate::points::Points;
 use crate::simd::{LANES, Line, Vector, Work, vectorized};
 use crate::task::Task;
 
-use ordered::compute_and_add;
 use product::multiply;
 
 /// Bytes of shares computed before they are added: few enough to stay in the second cache.
@@ -65,7 +64,8 @@ pub(crate) fn shape_sum(
     let batch = LANES * k * width;
     let points_in_unit = (BYTES_PER_UNIT / size_of::<Line>() / batch).max(1) * LANES;
     let units: Vec<&[&[u32]]> = neighbors.chunks(points_in_unit).collect();
-    let workers = (0..threads).map(|_| lanes::sharer(k, dim).expect("`suits` has been asked"));
+    let workers = (0..threads.min(units.len()))
+        .map(|_| lanes::sharer(k, dim).expect("`suits` has been asked"));
     let buffers: Vec<Vec<Line>> = (0..tasks.min(units.len()))
         .map(|_| try_zeros(points_in_unit / LANES * batch))
         .collect::<Result<_>>()?;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// Calls `compute` once for each of the units, with a worker and a buffer of its own, and then `add` for every section in
 /// the order of the units. As many threads take part as there are workers.
-pub(super) fn compute_and_add<W: Send, B: Send + Sync, S: Send>(
+pub(crate) fn compute_and_add<W: Send, B: Send + Sync, S: Send>(
     units: usize,
     workers: Vec<W>,
     buffers: Vec<B>,
