@@ -90,13 +90,22 @@ impl<V: Vector> Spectra<V> {
     fn sort(&mut self, traces: V) {
         let size = self.size;
         let mut order = [[0_u8; LARGEST_PROBLEM]; LANES];
-        for lane in 0..LANES {
-            let order = &mut order[lane][..size];
-            for (at, place) in order.iter_mut().enumerate() {
-                *place = at as u8;
+        for i in 0..size {
+            // Its place in all lanes: how many are larger, or as large and before it.
+            let mut place = V::ZERO;
+            for j in 0..i {
+                place += self.values[i].if_at_most(self.values[j], V::ONE, V::ZERO);
             }
+            for j in i + 1..size {
+                place += self.values[i].if_below(self.values[j], V::ONE, V::ZERO);
+            }
+            for lane in 0..LANES {
+                order[lane][place.lanes()[lane] as usize] = i as u8;
+            }
+        }
+        for lane in 0..LANES {
+            let order = &order[lane][..size];
             let value = |place: u8| self.values[place as usize].lanes()[lane];
-            order.sort_unstable_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
             let zero = SAME_EIGENVALUE * value(order[0]).max(0.0);
             self.ranks[lane] =
                 order.iter().take(self.most).take_while(|&&place| value(place) > zero).count();

@@ -149,8 +149,10 @@ impl<V: Vector> Tridiagonal<V> {
                 let below = coupling.over(half + root);
                 let shift = d[l] - e[l].abs().if_at_most(done, V::ZERO, below);
                 let mut chase = Chase::new(shift, end);
-                let mut i = end.largest() as usize;
-                if !end.any_below(last) {
+                let mut i = size - 1;
+                if end.any_below(last) {
+                    i = end.largest() as usize;
+                } else {
                     while i > l && chase.turn_all(i - 1, i == size - 1, d, e, vectors) {
                         i -= 1;
                     }
@@ -209,10 +211,9 @@ impl<V: Vector> Chase<V> {
         if !V::ZERO.all_below(square) {
             return false;
         }
-        let r = square.sqrt();
-        let inverse = V::ONE.over(r);
+        let inverse = square.inverse_sqrt();
         let (sine, cosine) = (f * inverse, g * inverse);
-        e[i + 1] = if first { V::ZERO } else { r };
+        e[i + 1] = if first { V::ZERO } else { square * inverse };
         let moved = d[i + 1] - self.p;
         let q = ((cosine + cosine) * b).plus(d[i] - moved, sine);
         self.p = sine * q;

@@ -122,6 +122,12 @@ pub(crate) unsafe trait Vector:
 
     fn sqrt(self) -> Self;
 
+    /// 1/√self of a positive number, to about the last bit.
+    #[inline(always)]
+    fn inverse_sqrt(self) -> Self {
+        Self::ONE.over(self.sqrt())
+    }
+
     fn abs(self) -> Self;
 
     /// |self| with the sign of the other.

@@ -111,6 +111,18 @@ unsafe impl Vector for Avx512 {
         Self(intrinsic!(_mm512_sqrt_pd(self.0)))
     }
 
+    /// Two steps of Newton's method double the 14 bits that the processor knows: sooner there than a root and a division.
+    #[inline(always)]
+    fn inverse_sqrt(self) -> Self {
+        let mut inverse = Self(intrinsic!(_mm512_rsqrt14_pd(self.0)));
+        for _ in 0..2 {
+            let half = Self::splat(0.5) * inverse;
+            let gap = Self(intrinsic!(_mm512_fnmadd_pd((self * inverse).0, inverse.0, Self::ONE.0)));
+            inverse = inverse.plus(half, gap);
+        }
+        inverse
+    }
+
     #[inline(always)]
     fn abs(self) -> Self {
         Self(intrinsic!(_mm512_abs_pd(self.0)))
