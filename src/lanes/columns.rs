@@ -15,6 +15,7 @@ use crate::simd::{LANES, Line, Vector, flat};
 
 use super::dense::Dense;
 use super::spectrum::Spectra;
+use super::split::Split;
 use super::tensor::Tensor;
 use super::tiles::{Factors, Rows, add_triangle, multiply, multiply_pairs};
 use super::{STRIPE, stripe_at};
@@ -41,12 +42,18 @@ pub(super) struct Columns<V> {
     by_matrix: bool,
     /// Z of each lane, count×width.
     contrasts: Vec<V>,
+    /// 1/√(j (j + 1)) for j from 1 on.
+    scales: Vec<f64>,
     /// x₀ + … + xⱼ₋₁ − j x₀.
     running: Vec<V>,
     /// W of each lane, rank×width.
     directions: Vec<V>,
-    /// What is summed over the columns, for each lane: eight partial sums of every entry.
+    /// What is summed over the columns of one lane, eight partial sums of every entry; then the same of all lanes.
     sums: Vec<V>,
+    /// ZZᵀ, then T and s.
+    moments: Split<V>,
+    /// ‖wⱼ‖².
+    squares: Split<V>,
     /// 1/‖wⱼ‖.
     inverses: Vec<V>,
     /// sₘ.
@@ -65,7 +72,7 @@ impl<V: Vector> Columns<V> {
     pub(super) fn new(k: usize, dim: usize) -> Self {
         let (width, count) = (dim.div_ceil(LANES), k - 1);
         let pairs = count * (count + 1) / 2;
-        let sums = (tensor_entries(count) + 2 * count).max(count * count);
+        let moments = tensor_entries(count) + count;
         let mut last = V::ZERO;
         last.lanes_mut()[..dim - (width - 1) * LANES].fill(1.0);
         Self {
@@ -78,9 +85,12 @@ impl<V: Vector> Columns<V> {
             dense: Dense::<V>::suits(count, dim).then(|| Dense::new(count, dim)),
             by_matrix: false,
             contrasts: vec![V::ZERO; LANES * count * width],
+            scales: (1..k).map(|j| 1.0 / ((j * (j + 1)) as f64).sqrt()).collect(),
             running: vec![V::ZERO; width],
             directions: vec![V::ZERO; LANES * count * width],
-            sums: vec![V::ZERO; LANES * sums],
+            sums: vec![V::ZERO; moments.max(count * count)],
+            moments: Split::new(moments),
+            squares: Split::new(count),
             inverses: vec![V::ZERO; count],
             totals: vec![V::ZERO; count],
             weights: Split::new(count * count),
@@ -143,7 +153,7 @@ impl<V: Vector> Columns<V> {
         self.running.fill(V::ZERO);
         for (j, (out, &neighbor)) in contrasts.chunks_exact_mut(width).zip(&list[1..]).enumerate() {
             let row = row(neighbor);
-            let (minus, scale) = (V::splat(-((j + 1) as f64)), V::splat(contrast_scale(j + 1)));
+            let (minus, scale) = (V::splat(-((j + 1) as f64)), V::splat(self.scales[j]));
             let (entries, _) = row[..whole * LANES].as_chunks::<LANES>();
             for (((out, running), entry), origin) in
                 out.iter_mut().zip(&mut self.running).zip(entries).zip(origin)
@@ -167,7 +177,7 @@ impl<V: Vector> Columns<V> {
         let pairs = count * (count + 1) / 2;
         for lane in 0..LANES {
             self.gather(points, chosen[lane], lane);
-            let sums = &mut self.sums[lane * pairs..(lane + 1) * pairs];
+            let sums = &mut self.sums[..pairs];
             let mut c = 0;
             while c < width {
                 let values = &self.contrasts[lane * count * width + c..];
@@ -175,13 +185,14 @@ impl<V: Vector> Columns<V> {
                 add_triangle(None, rows, count, BLOCK.min(width - c), sums, c == 0);
                 c += BLOCK;
             }
+            self.moments.put_sums(lane, sums);
         }
-        let mut pair = 0;
+        self.moments.join(&mut self.sums[..pairs]);
+        let mut at = 0;
         for i in 0..count {
-            for j in i..count {
-                self.spectra.matrix[i * count + j] = sum_of_lanes(&self.sums, pairs, pair);
-                pair += 1;
-            }
+            let row = &mut self.spectra.matrix[i * count + i..(i + 1) * count];
+            row.copy_from_slice(&self.sums[at..at + count - i]);
+            at += count - i;
         }
     }
 
@@ -198,18 +209,10 @@ impl<V: Vector> Columns<V> {
         self.weights.fill(&self.sums[..count * rank]);
     }
 
-    /// Vectors in `sums` for one lane: T, s and the squares of the lengths.
-    #[inline(always)]
-    fn sums_stride(&self) -> usize {
-        let rank = self.spectra.rank;
-        tensor_entries(rank) + 2 * rank
-    }
-
     /// W of one lane up to its lengths, and their squares: the combinations of contrasts that the eigenvectors are.
     #[inline(always)]
     fn fill_directions(&mut self, lane: usize) {
         let (count, width, rank) = (self.count, self.width, self.spectra.rank);
-        let squares = (lane + 1) * self.sums_stride() - rank;
         let contrasts = &self.contrasts[lane * count * width..(lane + 1) * count * width];
         let directions = &mut self.directions[lane * rank * width..(lane + 1) * rank * width];
         let weights = Factors { values: self.weights.lane(lane), row: rank, column: 1 };
@@ -235,26 +238,27 @@ impl<V: Vector> Columns<V> {
             for (sum, entry) in sum.iter_mut().zip(rest) {
                 *sum = sum.plus(*entry, *entry);
             }
-            self.sums[squares + j] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+            self.sums[j] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
         }
+        self.squares.put_sums(lane, &self.sums[..rank]);
     }
 
     /// The lengths of W in all lanes.
     #[inline(always)]
     fn set_lengths(&mut self) {
-        let (rank, stride) = (self.spectra.rank, self.sums_stride());
+        let rank = self.spectra.rank;
+        self.squares.join(&mut self.sums[..rank]);
         for j in 0..rank {
-            let square = sum_of_lanes(&self.sums, stride, stride - rank + j);
-            self.inverses[j] = self.spectra.correct_length(j, square);
+            self.inverses[j] = self.spectra.correct_length(j, self.sums[j]);
         }
     }
 
     /// The sums over the columns that make up T and s of one lane, for W up to its lengths.
     #[inline(always)]
     fn add_tensor(&mut self, lane: usize) {
-        let (width, rank, stride) = (self.width, self.spectra.rank, self.sums_stride());
-        let sums = &mut self.sums[lane * stride..(lane + 1) * stride];
-        let (sums, totals) = sums.split_at_mut(tensor_entries(rank));
+        let (width, rank) = (self.width, self.spectra.rank);
+        let moments = tensor_entries(rank) + rank;
+        let (sums, totals) = self.sums[..moments].split_at_mut(tensor_entries(rank));
         let directions = &self.directions[lane * rank * width..(lane + 1) * rank * width];
         let mut c = 0;
         while c < width {
@@ -276,25 +280,26 @@ impl<V: Vector> Columns<V> {
             }
             c += BLOCK;
         }
+        self.moments.put_sums(lane, &self.sums[..moments]);
     }
 
     /// T and s.
     #[inline(always)]
     fn fill_tensor(&mut self) {
-        let (rank, stride) = (self.spectra.rank, self.sums_stride());
+        let rank = self.spectra.rank;
+        self.moments.join(&mut self.sums[..tensor_entries(rank) + rank]);
         let mut at = 0;
         for j in 0..rank {
             for l in j..rank {
                 let inverse = self.inverses[j] * self.inverses[l];
                 for m in l..rank {
-                    let sum = sum_of_lanes(&self.sums, stride, at);
-                    self.tensor.set(j, l, m, sum * (inverse * self.inverses[m]));
+                    self.tensor.set(j, l, m, self.sums[at] * (inverse * self.inverses[m]));
                     at += 1;
                 }
             }
         }
         for j in 0..rank {
-            self.totals[j] = sum_of_lanes(&self.sums, stride, at + j) * self.inverses[j];
+            self.totals[j] = self.sums[at + j] * self.inverses[j];
         }
     }
 
@@ -395,7 +400,7 @@ impl<V: Vector> Columns<V> {
         let own = &self.own[c..c + C];
         let mut after = [V::ZERO; C];
         for j in (1..=count).rev() {
-            let scale = V::splat(-0.5 / count as f64 * contrast_scale(j));
+            let scale = V::splat(-0.5 / count as f64 * self.scales[j - 1]);
             let minus = V::splat(-(j as f64));
             let product = &self.products[(j - 1) * C..j * C];
             let z = &contrasts[(j - 1) * width + c..][..C];
@@ -439,12 +444,6 @@ fn tensor_entries(rank: usize) -> usize {
     rank * (rank + 1) * (rank + 2) / 6
 }
 
-/// 1/√(j (j + 1)).
-#[inline(always)]
-fn contrast_scale(j: usize) -> f64 {
-    1.0 / ((j * (j + 1)) as f64).sqrt()
-}
-
 /// The last columns of a row, with zeros after them. What follows in memory belongs to the next row.
 #[inline(always)]
 fn load_rest<V: Vector>(values: &[f64], last: V) -> V {
@@ -454,47 +453,4 @@ fn load_rest<V: Vector>(values: &[f64], last: V) -> V {
     let mut eight = [0.0; LANES];
     eight[..values.len()].copy_from_slice(values);
     V::load(&eight) * last
-}
-
-/// Numbers of eight problems, taken apart.
-struct Split<V> {
-    values: Vec<V>,
-    /// Vectors for one problem.
-    stride: usize,
-}
-
-impl<V: Vector> Split<V> {
-    /// For at most `most` numbers of each problem.
-    fn new(most: usize) -> Self {
-        Self { values: vec![V::ZERO; most.next_multiple_of(LANES)], stride: 0 }
-    }
-
-    #[inline(always)]
-    fn fill(&mut self, entries: &[V]) {
-        self.stride = entries.len().div_ceil(LANES);
-        for (at, part) in entries.chunks(LANES).enumerate() {
-            let mut square = [V::ZERO; LANES];
-            square[..part.len()].copy_from_slice(part);
-            let square = V::transpose(square);
-            for lane in 0..LANES {
-                self.values[lane * self.stride + at] = square[lane];
-            }
-        }
-    }
-
-    /// The numbers of one problem.
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> &[f64] {
-        flat(&self.values[lane * self.stride..(lane + 1) * self.stride])
-    }
-}
-
-/// The sum over columns of one entry: lane by lane the eight partial sums.
-#[inline(always)]
-fn sum_of_lanes<V: Vector>(sums: &[V], stride: usize, at: usize) -> V {
-    let mut parts = [V::ZERO; LANES];
-    for lane in 0..LANES {
-        parts[lane] = sums[lane * stride + at];
-    }
-    V::sum_each(parts)
 }

@@ -11,6 +11,7 @@ mod dense;
 mod frame;
 mod shape;
 mod spectrum;
+mod split;
 mod tensor;
 mod tiles;
 mod tridiagonal;

@@ -120,9 +120,10 @@ impl<V: Vector> Spectra<V> {
             for j in 0..self.ranks[lane] {
                 let place = order[lane][j] as usize;
                 self.eigenvalues[j].lanes_mut()[lane] = self.values[place].lanes()[lane] * scale;
-                for t in 0..size {
-                    self.eigenvectors[j * size + t].lanes_mut()[lane] =
-                        self.vectors[place * size + t].lanes()[lane];
+                let from = &self.vectors[place * size..(place + 1) * size];
+                let to = &mut self.eigenvectors[j * size..(j + 1) * size];
+                for (to, from) in to.iter_mut().zip(from) {
+                    to.lanes_mut()[lane] = from.lanes()[lane];
                 }
             }
         }

@@ -144,9 +144,10 @@ impl<V: Vector> Tridiagonal<V> {
                 }
                 // Wilkinson's shift from the block's first two rows.
                 let coupling = e[l].abs().if_at_most(done, V::ONE, e[l]);
-                let half = (d[l + 1] - d[l]).over(coupling + coupling);
-                let root = (V::ONE + half * half).sqrt().copysign(half);
-                let below = coupling.over(half + root);
+                let square = coupling * coupling;
+                let half = V::splat(0.5) * (d[l + 1] - d[l]);
+                let root = square.plus(half, half).sqrt().copysign(half);
+                let below = square.over(half + root);
                 let shift = d[l] - e[l].abs().if_at_most(done, V::ZERO, below);
                 let mut chase = Chase::new(shift, end);
                 let mut i = size - 1;
@@ -215,7 +216,7 @@ impl<V: Vector> Chase<V> {
         let (sine, cosine) = (f * inverse, g * inverse);
         e[i + 1] = if first { V::ZERO } else { square * inverse };
         let moved = d[i + 1] - self.p;
-        let q = ((cosine + cosine) * b).plus(d[i] - moved, sine);
+        let q = (cosine * (b + b)).plus(d[i] - moved, sine);
         self.p = sine * q;
         d[i + 1] = moved + self.p;
         self.g = (-b).plus(cosine, q);

@@ -117,7 +117,8 @@ unsafe impl Vector for Avx512 {
         let mut inverse = Self(intrinsic!(_mm512_rsqrt14_pd(self.0)));
         for _ in 0..2 {
             let half = Self::splat(0.5) * inverse;
-            let gap = Self(intrinsic!(_mm512_fnmadd_pd((self * inverse).0, inverse.0, Self::ONE.0)));
+            let gap =
+                Self(intrinsic!(_mm512_fnmadd_pd((self * inverse).0, inverse.0, Self::ONE.0)));
             inverse = inverse.plus(half, gap);
         }
         inverse
