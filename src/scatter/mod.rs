@@ -29,6 +29,9 @@ use product::multiply;
 /// Bytes of shares computed before they are added: few enough to stay in the second cache.
 const BYTES_PER_UNIT: usize = 256 << 10;
 
+/// Units for each thread at least, while they have eight points: few shares wait, and nobody waits long for the last.
+const UNITS_PER_THREAD: usize = 32;
+
 /// Units that may wait to be added, and sections of V, for each thread.
 const TASKS_PER_THREAD: usize = 3;
 
@@ -62,13 +65,14 @@ pub(crate) fn shape_sum(
     let threads = rayon::current_num_threads();
     let tasks = TASKS_PER_THREAD * threads;
     let batch = LANES * k * width;
-    let points_in_unit = (BYTES_PER_UNIT / size_of::<Line>() / batch).max(1) * LANES;
+    let batches = neighbors.len() / (LANES * UNITS_PER_THREAD * threads);
+    let batches = batches.min(BYTES_PER_UNIT / size_of::<Line>() / batch).max(1);
+    let points_in_unit = batches * LANES;
     let units: Vec<&[&[u32]]> = neighbors.chunks(points_in_unit).collect();
     let workers = (0..threads.min(units.len()))
         .map(|_| lanes::sharer(k, dim).expect("`suits` has been asked"));
-    let buffers: Vec<Vec<Line>> = (0..tasks.min(units.len()))
-        .map(|_| try_zeros(points_in_unit / LANES * batch))
-        .collect::<Result<_>>()?;
+    let buffers: Vec<Vec<Line>> =
+        (0..tasks.min(units.len())).map(|_| try_zeros(batches * batch)).collect::<Result<_>>()?;
     let stripes_in_section = stripes.len().div_ceil(tasks);
     let sections = stripes.chunks_mut(stripes_in_section).collect();
     compute_and_add(

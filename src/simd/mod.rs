@@ -318,3 +318,44 @@ mod portable;
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct InverseSqrt<'a, V>(&'a mut V);
+
+    impl<V: Vector> Kernel for InverseSqrt<'_, V> {
+        #[inline(always)]
+        fn run(self) {
+            *self.0 = self.0.inverse_sqrt();
+        }
+    }
+
+    fn check_inverse_sqrt<V: Vector>() {
+        for exponent in (-300..=300).step_by(20) {
+            let scale = 10.0_f64.powi(exponent);
+            let numbers = [1.0, 1.000_000_1, 1.3, 2.0, 3.0, 3.999_999, 4.0, 7.7].map(|x| x * scale);
+            let mut found = V::load(&numbers);
+            // SAFETY: `Level::all` has been asked.
+            unsafe { V::vectorize(InverseSqrt(&mut found)) };
+            for (number, found) in numbers.iter().zip(found.lanes()) {
+                let gap = found * number.sqrt() - 1.0;
+                assert!(gap.abs() <= 4.0 * f64::EPSILON, "{number}: {found}, off by {gap}");
+            }
+        }
+    }
+
+    #[test]
+    fn inverse_roots_are_right_to_the_last_bits() {
+        for level in Level::all() {
+            match level {
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx512 => check_inverse_sqrt::<Avx512>(),
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 => check_inverse_sqrt::<Avx2>(),
+                Level::Baseline => check_inverse_sqrt::<Portable>(),
+            }
+        }
+    }
+}
