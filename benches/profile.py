@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "target" / "profiling" / "examples" / "profile"
@@ -34,7 +36,7 @@ STAGES = {
 }
 
 
-def run(*command: str | Path, **options: str) -> str:
+def run(*command: str | Path, **options: Any) -> str:
     return subprocess.run(command, cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE, **options).stdout
 
 
@@ -103,6 +105,10 @@ def main() -> None:
     parser.add_argument("--queries", type=int, help="rows whose neighbours are searched; all by default")
     parser.add_argument("--seconds", type=int, default=8, help="how long (default: %(default)s)")
     options = parser.parse_args()
+    if missing := [tool for tool in ("cargo", "perf", "readelf", "addr2line") if not shutil.which(tool)]:
+        parser.error(
+            f"this needs {' and '.join(missing)}: on Debian linux-perf and binutils, and a Rust toolchain"
+        )
     run("cargo", "build", "--quiet", "--locked", "--profile", "profiling", "--example", "profile")
     sizes = [options.n, options.d, options.k, options.queries or options.n, options.seconds]
     with tempfile.TemporaryDirectory() as folder:
