@@ -189,3 +189,35 @@ fn inverse_or_zero<V: Vector>(x: V) -> V {
     let divisor = x.if_at_most(V::ZERO, V::ONE, x);
     x.if_at_most(V::ZERO, V::ZERO, V::ONE.over(divisor))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Portable;
+
+    #[test]
+    fn equal_eigenvalues_keep_all_their_eigenvectors() {
+        let size = 6;
+        let mut spectra = Spectra::<Portable>::new(size, size + 1, size);
+        for lane in 0..LANES {
+            // Pairs of equal eigenvalues, and in the last lane all of them equal.
+            let value =
+                |i: usize| if lane == LANES - 1 { 1.0 } else { (1 + (i + lane) / 2) as f64 };
+            for i in 0..size {
+                spectra.matrix[i * size + i].lanes_mut()[lane] = value(i);
+            }
+        }
+        assert!(spectra.solve());
+        assert_eq!(spectra.ranks, [size; LANES]);
+        for lane in 0..LANES {
+            let vector = |j: usize, t: usize| spectra.eigenvectors[j * size + t].lanes()[lane];
+            for j in 0..size {
+                for l in 0..size {
+                    let inner: f64 = (0..size).map(|t| vector(j, t) * vector(l, t)).sum();
+                    let expected = f64::from(u8::from(j == l));
+                    assert!((inner - expected).abs() < 1e-14, "lane {lane}: {j}, {l}: {inner}");
+                }
+            }
+        }
+    }
+}

@@ -111,7 +111,7 @@ unsafe impl Vector for Avx512 {
         Self(intrinsic!(_mm512_sqrt_pd(self.0)))
     }
 
-    /// Two steps of Newton's method double the 14 bits that the processor knows: sooner there than a root and a division.
+    /// Each of two steps of Newton's method doubles the 14 bits that the processor knows: sooner done than a root and a division.
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {
         let mut inverse = Self(intrinsic!(_mm512_rsqrt14_pd(self.0)));
