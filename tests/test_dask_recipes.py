@@ -15,7 +15,7 @@ import pytest
 import shopca_rs
 from dask.callbacks import Callback
 from dask.delayed import delayed
-from shopca_rs.dask import SHOPCA, from_npy, groups, mean_shape_operator, recipes
+from shopca_rs.dask import SHOPCA, from_npy, groups, mean_shape_operator, recipes, walks
 from shopca_rs.dask.chunks import as_chunks
 from shopca_rs.dask.walks import Walk
 
@@ -106,6 +106,26 @@ def local(X):
     return np.asarray(dask.compute(X)[0])
 
 
+@pytest.fixture(params=["one leg", "a leg for each chunk"])
+def legs(request, monkeypatch):
+    if request.param != "one leg":
+        monkeypatch.setattr(walks, "_LEG", 1)
+    return request.param
+
+
+@pytest.fixture
+def ends(monkeypatch):
+    """The walks that have come to their end."""
+    found, summed = [], walks._summed
+
+    def keep(search, walk, sizes):
+        found.append(walk)
+        return summed(search, walk, sizes)
+
+    monkeypatch.setattr(walks, "_summed", keep)
+    return found
+
+
 def recorded(*lazy, **options):
     """Compute and return also what every task returned."""
     returned = {}
@@ -131,22 +151,17 @@ def test_a_chunk_is_made_inside_the_tasks_unless_memory_holds_it_already(source)
 
 
 @pytest.mark.parametrize("sample", [None, 300])
-def test_the_neighbours_and_the_mean_are_those_in_memory(source, sample):
+def test_the_neighbours_and_the_mean_are_those_in_memory(source, legs, ends, sample):
     X, _ = source
     rows = local(X)
-    lazy = mean_shape_operator(X, K, mode="sharded", sample=sample, return_error=True)
-    ours, returned = recorded(*lazy)
+    ours = dask.compute(*mean_shape_operator(X, K, mode="sharded", sample=sample, return_error=True))
     expected = shopca_rs.mean_shape_operator(rows, K, sample=sample, return_error=True)
     assert worst(ours[0], expected[0]) < 1e-12
     assert np.abs(ours[1] - expected[1]).max() < 1e-12
     indices, distances = shopca_rs.k_neighbors(rows, K)
-    ends = {}
-    for key, walk in returned.items():
-        if isinstance(walk, Walk):
-            ends[key[1]] = max(ends.get(key[1], (0, None)), (key[2], walk), key=lambda end: end[0])
-    walked = np.concatenate([walk.rows for _, walk in ends.values()])
+    walked = np.concatenate([walk.rows for walk in ends])
     assert len(np.unique(walked)) == len(walked) == (sample or len(rows))
-    for _, walk in ends.values():
+    for walk in ends:
         np.testing.assert_array_equal(walk.found.rows, indices[walk.rows])
         np.testing.assert_array_equal(np.sqrt(walk.found.squared), distances[walk.rows])
         np.testing.assert_array_equal(walk.found.points, rows[walk.found.rows])
@@ -170,21 +185,25 @@ def of_the_walks(chunks, returned, graph):
 
 @pytest.mark.parametrize("sample", [None, 300])
 @pytest.mark.parametrize("kind", [name for name, (_, inside) in SOURCES.items() if inside])
-def test_no_task_returns_a_chunk_nor_anything_that_keeps_one(points, tmp_path, monkeypatch, kind, sample):
+def test_no_task_returns_a_chunk_nor_anything_that_keeps_one(
+    points, tmp_path, monkeypatch, legs, kind, sample
+):
     X = SOURCES[kind][0](points, tmp_path)
     monkeypatch.setattr(groups, "_LIST_BYTES", 100 * groups._bytes_per_query(K, DIM))  # 100 queries a block
     (lazy,) = dask.optimize(mean_shape_operator(X, K, mode="sharded", sample=sample))
     _, returned = recorded(lazy, optimize_graph=False)
     chunks = as_chunks(X)
     results = of_the_walks(chunks, returned, dict(lazy.__dask_graph__()))
-    assert sum(isinstance(result, Walk) for result in results) > 3
+    kept = sum(isinstance(result, Walk) for result in results)
+    assert (kept == 0) if legs == "one leg" else (kept > 2)
     for result in results:
         for array in arrays_of(result):
             assert array.base is None or array.base.nbytes <= array.nbytes
             assert array.ndim != 2 or array.shape[1] != DIM or len(array) < min(chunks.sizes)
 
 
-def test_no_task_of_a_fit_with_pca_returns_a_chunk(points, tmp_path):
+def test_no_task_of_a_fit_with_pca_returns_a_chunk(points, tmp_path, monkeypatch):
+    monkeypatch.setattr(walks, "_LEG", 1)
     X = npy(points, tmp_path)
     returned = {}
     with Callback(posttask=lambda key, result, *rest: returned.setdefault(key, result)):
@@ -268,15 +287,66 @@ def test_chunks_of_any_kind_of_number_are_searched_in_double_precision(dtype, tm
     assert worst(ours, shopca_rs.mean_shape_operator(X.astype(float), K)) < 1e-12
 
 
+def tasks_of_walks(lazy):
+    """The tasks of each walk, in their order."""
+    graph = dict(dask.optimize(lazy)[0].__dask_graph__())
+    found = {}
+    for key in sorted(key for key in graph if key[0].startswith("walk-")):
+        found.setdefault(key[1], []).append(graph[key])
+    return [found[number] for number in sorted(found)]
+
+
 @pytest.mark.parametrize("sample", [None, 300])
-def test_a_walk_sets_out_when_an_earlier_one_has_ended(points, tmp_path, monkeypatch, sample):
+def test_a_walk_of_many_legs_sets_out_when_an_earlier_one_has_ended(points, tmp_path, monkeypatch, sample):
     monkeypatch.setattr(groups, "_LIST_BYTES", 10 * groups._bytes_per_query(K, DIM))
-    (lazy,) = dask.optimize(mean_shape_operator(npy(points, tmp_path), K, mode="sharded", sample=sample))
-    graph = dict(lazy.__dask_graph__())
-    steps = {key[1:]: key for key in graph if key[0].startswith("walk-")}
-    ends = {key[1]: key for key in graph if key[0].startswith("sums-")}
-    assert len(ends) > 8
-    assert len(steps) == len(ends) * (4 + (sample is not None)), "steps were fused"
-    for number in ends:
-        before = {end for end, key in ends.items() if key in graph[steps[number, 0]].dependencies}
+    monkeypatch.setattr(walks, "_LEG", 1)
+    found = tasks_of_walks(mean_shape_operator(npy(points, tmp_path), K, mode="sharded", sample=sample))
+    assert len(found) > 8
+    assert {len(tasks) for tasks in found} == {4}, "legs were fused"
+    for number, (begin, *_) in enumerate(found):
+        before = {other for other, tasks in enumerate(found) if tasks[-1].key in begin.dependencies}
         assert before == ({number - 2} if number >= 2 else set())  # two threads
+
+
+def test_a_short_walk_through_a_file_is_one_task_that_needs_nothing(points, tmp_path, monkeypatch):
+    monkeypatch.setattr(groups, "_LIST_BYTES", 10 * groups._bytes_per_query(K, DIM))
+    found = tasks_of_walks(mean_shape_operator(npy(points, tmp_path), K, mode="sharded"))
+    assert len(found) > 8
+    for tasks in found:
+        assert [task.dependencies for task in tasks] == [frozenset()]
+
+
+def test_a_short_walk_of_a_sample_is_one_task_that_needs_the_rows_picked_from_each_chunk(points, tmp_path):
+    found = tasks_of_walks(mean_shape_operator(npy(points, tmp_path), K, mode="sharded", sample=300))
+    assert len(found) == 2  # threads
+    for tasks in found:
+        assert [len(task.dependencies) for task in tasks] == [N // CHUNK]
+        assert all(str(key).startswith("_picked-") for key in tasks[0].dependencies)
+
+
+def lengths_of_legs(X, home=0, queries=100):
+    return [len(leg.stops) for leg in walks._legs(as_chunks(X), home, queries)]
+
+
+def test_a_leg_visits_the_chunks_that_need_the_same_inputs(points, tmp_path):
+    stored = npy(points, tmp_path)
+    assert lengths_of_legs(stored) == [4]
+    assert lengths_of_legs(standardised(stored)) == [4]
+    assert lengths_of_legs(da.from_array(points, chunks=(CHUNK, DIM))) == [1, 1, 1, 1]
+    assert lengths_of_legs(stored.rechunk((CHUNK // 2, DIM))) == [2, 2, 2, 2]  # cut from larger ones
+    # From the second half of the first large chunk around to its first half.
+    assert lengths_of_legs(stored.rechunk((CHUNK // 2, DIM)), home=1) == [1, 2, 2, 2, 1]
+    assert lengths_of_legs(da.concatenate([stored, da.from_array(points, chunks=(CHUNK, DIM))])) == [
+        4,
+        1,
+        1,
+        1,
+        1,
+    ]
+
+
+def test_a_leg_ends_where_its_work_does(points, tmp_path, monkeypatch):
+    monkeypatch.setattr(walks, "_LEG", 3 * 100 * CHUNK * DIM)
+    assert lengths_of_legs(npy(points, tmp_path)) == [3, 1]
+    assert lengths_of_legs(npy(points, tmp_path), home=2) == [3, 1]
+    assert lengths_of_legs(npy(points, tmp_path), queries=10_000) == [1, 1, 1, 1]

@@ -1,7 +1,8 @@
-"""Blocks of queries walk through all chunks of rows, one block for each thread at a time.
+"""Blocks of queries walk through all chunks of rows, each thread with one block at a time.
 
-A step is a task: it makes one chunk, looks for neighbours in it and hands the walk on. Between two steps a
-walk is its queries and their candidates, and nothing else is kept.
+A leg is a task: it makes some chunks, one after the other, looks for neighbours in each and hands the walk
+on. Between two legs a walk is its queries and their candidates, and nothing else is kept. A short walk
+through chunks that are recipes is a single leg, and nothing of it is ever kept.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from dask._task_spec import DataNode, GraphNode, List, Task, TaskRef
 from dask.base import tokenize
-from dask.delayed import Delayed, delayed
+from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from numpy.typing import NDArray
 
@@ -26,6 +27,10 @@ from .chunks import Chunks
 from .groups import Group, Matrix
 from .recipes import Recipe
 from .workers import Workers
+
+# Multiply-adds of a leg, some ten seconds: what is done again when a worker dies, and what lies between two
+# signs of progress.
+_LEG = 1 << 38
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,22 @@ class Walk:
         return self.queries.nbytes + self.rows.nbytes + sys.getsizeof(self.found)
 
 
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """Chunks that one task visits.
+
+    Attributes
+    ----------
+    stops : list of (Recipe, int)
+        How each chunk is made, and the number of its first row.
+    inputs : List
+        What all the recipes are given.
+    """
+
+    stops: list[tuple[Recipe, int]]
+    inputs: List
+
+
 def sharded_sums(
     chunks: Chunks, blocks: Sequence[list[Group]], search: Search, crew: Workers
 ) -> list[Delayed]:
@@ -89,95 +110,131 @@ def sharded_sums(
     list of Delayed
         For each block an array of shape (groups, d, d).
     """
-    # One for each thread: it holds its queries and one chunk, and nothing waits in memory meanwhile.
-    at_once = crew.threads
-    token = tokenize([part.recipe for part in chunks.parts], blocks, search, at_once)
-    walk, sums, settings = f"walk-{token}", f"sums-{token}", f"search-{token}"
-    sample = None if isinstance(blocks[0][0], range) else _gathered(chunks, blocks)
-    count, firsts = len(chunks.parts), chunks.firsts
-    # An input of every step beside the walk: dask would make one task of steps with a single input.
+    token = tokenize([part.recipe for part in chunks.parts], blocks, search, crew.threads)
+    name, settings = f"walk-{token}", f"search-{token}"
+    gathered = None if isinstance(blocks[0][0], range) else _gathered(chunks, blocks)
     graph: dict[Any, GraphNode] = {settings: DataNode(settings, search)}
-
-    def chunk(place: int) -> tuple[Recipe, GraphNode, int]:
-        part = chunks.parts[place]
-        return part.recipe, List(*(TaskRef(each.key) for each in part.inputs)), firsts[place]
-
-    begun = 0
+    ends: list[Any] = []
     for number, block in enumerate(blocks):
-        sizes = [len(group) for group in block]
-        # A walk waits for the end of an earlier one.
-        turn = TaskRef((sums, number - at_once)) if number >= at_once else None
-        key = (walk, number, 0)
-        if sample is None:
-            home = bisect_right(firsts, block[0][0]) - 1
-            graph[key] = Task(key, _begun_at_home, TaskRef(settings), *chunk(home), block[0], turn)
-            steps = range(home + 1, home + count)
+        queries = sum(map(len, block))
+        if gathered is None:
+            home = bisect_right(chunks.firsts, block[0][0]) - 1
         else:
-            graph[key] = Task(key, _begun, TaskRef(sample.key), begun, np.concatenate(block), turn)
-            begun += sum(sizes)
             # Walks that begin at different chunks do not all read the same one.
-            home = count * number // len(blocks)
-            steps = range(home, home + count)
-        for step, place in enumerate(steps, start=1):
-            before, key = TaskRef(key), (walk, number, step)
-            graph[key] = Task(key, _extended, TaskRef(settings), before, *chunk(place % count))
-        end = (sums, number)
-        graph[end] = Task(end, _summed, TaskRef(settings), TaskRef(key), sizes)
-
+            home = len(chunks.parts) * number // len(blocks)
+        legs = _legs(chunks, home, queries)
+        # A walk that waits for its next leg keeps its place, and there is one for each thread. A walk of one
+        # leg never waits, and dask itself spreads tasks that need nothing over all workers.
+        turn = TaskRef(ends[-crew.threads]) if len(legs) > 1 and number >= crew.threads else None
+        key = (name, number, 0)
+        if gathered is None:
+            walk = Task(key, _from_home, search, legs[0].stops, legs[0].inputs, block[0], turn)
+        else:
+            picks = List(*(TaskRef(pick.key) for pick, _, _ in gathered[number]))
+            places = [(some, place) for _, some, place in gathered[number]]
+            rows = np.concatenate(block)
+            walk = Task(key, _from_sample, search, legs[0].stops, legs[0].inputs, rows, picks, places, turn)
+        for step, leg in enumerate(legs[1:], start=1):
+            graph[key], before = walk, TaskRef(key)
+            key = (name, number, step)
+            # The settings from another task: dask would make one task of legs with a single input.
+            walk = Task(key, _further, TaskRef(settings), before, leg.stops, leg.inputs)
+        graph[key] = Task(key, _summed, search, walk, [len(group) for group in block])
+        ends.append(key)
     inputs = [each for part in chunks.parts for each in part.inputs]
-    inputs = list({each.key: each for each in inputs}.values()) + ([] if sample is None else [sample])
-    whole = HighLevelGraph.from_collections(walk, graph, dependencies=inputs)
-    return [Delayed((sums, number), whole, layer=walk) for number in range(len(blocks))]
+    inputs += [pick for share in gathered or () for pick, _, _ in share]
+    distinct = list({each.key: each for each in inputs}.values())
+    whole = HighLevelGraph.from_collections(name, graph, dependencies=distinct)
+    return [Delayed(key, whole, layer=name) for key in ends]
 
 
-def _gathered(chunks: Chunks, blocks: Sequence[list[Group]]) -> Delayed:
-    """Gather the coordinates of a sample: every chunk is made once, and a few of its rows are kept."""
-    rows = np.concatenate([group for block in blocks for group in block])
-    firsts = np.asarray(chunks.firsts)
-    owner = np.searchsorted(firsts, rows, side="right") - 1
-    numbers = np.unique(owner)
-    places = [np.flatnonzero(owner == number) for number in numbers]
-    picks = [
-        chunks.parts[number].apply(_picked, rows[place] - firsts[number])
-        for number, place in zip(numbers, places, strict=True)
-    ]
-    return delayed(_assembled, pure=True)(picks, places)
+def _legs(chunks: Chunks, home: int, queries: int) -> list[Leg]:
+    """Cut the way from one chunk through all others into legs.
+
+    The chunks of a leg need the same inputs: a chunk that is a result of its own has a leg of its own.
+    """
+    count, firsts = len(chunks.parts), chunks.firsts
+    legs: list[Leg] = []
+    given, work = None, 0
+    for place in range(home, home + count):
+        part = chunks.parts[place % count]
+        more = queries * chunks.sizes[place % count] * chunks.dim
+        if part.recipe.given != given or work + more > _LEG:
+            legs.append(Leg([], List(*(TaskRef(each.key) for each in part.inputs))))
+            given, work = part.recipe.given, 0
+        legs[-1].stops.append((part.recipe, firsts[place % count]))
+        work += more
+    return legs
+
+
+def _gathered(
+    chunks: Chunks, blocks: Sequence[list[Group]]
+) -> list[list[tuple[Delayed, slice, NDArray[np.intp]]]]:
+    """Gather the coordinates of a sample: every chunk is made once, and a few of its rows are kept.
+
+    Returns
+    -------
+    list of list of (Delayed, slice, ndarray)
+        For each block: rows of a chunk, which of them belong to the block, and their places in it.
+    """
+    rows = [np.concatenate(block) for block in blocks]
+    cuts = np.cumsum([0, *map(len, rows)])
+    sample, firsts = np.concatenate(rows), np.asarray(chunks.firsts)
+    owner = np.searchsorted(firsts, sample, side="right") - 1
+    shares: list[list[tuple[Delayed, slice, NDArray[np.intp]]]] = [[] for _ in blocks]
+    for number in np.unique(owner):
+        places = np.flatnonzero(owner == number)
+        pick = chunks.parts[number].apply(_picked, sample[places] - firsts[number])
+        ends = np.searchsorted(places, cuts)
+        for share, cut, start, stop in zip(shares, cuts, ends, ends[1:], strict=False):
+            if start < stop:
+                share.append((pick, slice(start, stop), places[start:stop] - cut))
+    return shares
 
 
 # What runs on the workers. Each on one thread: a worker runs as many tasks at once as it has threads.
+
+Stops = Sequence[tuple[Recipe, int]]
 
 
 def _picked(part: NDArray[Any], rows: NDArray[np.int64]) -> Matrix:
     return np.array(part[rows], dtype=np.float64)
 
 
-def _assembled(picks: Sequence[Matrix], places: Sequence[NDArray[np.intp]]) -> Matrix:
-    queries = np.empty((sum(map(len, places)), picks[0].shape[1]))
-    for pick, place in zip(picks, places, strict=True):
-        queries[place] = pick
-    return queries
-
-
-def _begun(sample: Matrix, first: int, rows: NDArray[np.int64], _turn: Any) -> Walk:
-    """Set out with some of the sample."""
-    queries = sample[first : first + len(rows)].copy()
-    return Walk(queries, rows, candidates.none(*queries.shape))
-
-
-def _begun_at_home(
-    search: Search, recipe: Recipe, values: Sequence[Any], first: int, rows: range, _turn: Any
+def _from_sample(
+    search: Search,
+    stops: Stops,
+    values: Sequence[Any],
+    rows: NDArray[np.int64],
+    picks: Sequence[Matrix],
+    places: Sequence[tuple[slice, NDArray[np.intp]]],
+    _turn: Any,
 ) -> Walk:
-    """Set out with consecutive rows of a chunk and let them see it."""
-    chunk = recipe.rows(values)
+    """Set out with some of a sample."""
+    queries = np.empty((len(rows), picks[0].shape[1]))
+    for pick, (some, place) in zip(picks, places, strict=True):
+        queries[place] = pick[some]
+    return _further(search, Walk(queries, rows, candidates.none(*queries.shape)), stops, values)
+
+
+def _from_home(search: Search, stops: Stops, values: Sequence[Any], rows: range, _turn: Any) -> Walk:
+    """Set out with consecutive rows of the first chunk."""
+    recipe, first = stops[0]
+    return _further(search, _at_home(search, recipe.rows(values), first, rows), stops[1:], values)
+
+
+def _at_home(search: Search, chunk: NDArray[Any], first: int, rows: range) -> Walk:
     # A copy: a view of the chunk would keep all of it.
     queries = np.array(chunk[rows.start - first : rows.stop - first], dtype=np.float64)
     walk = Walk(queries, np.asarray(rows, dtype=np.int64), candidates.none(*queries.shape))
     return _seen(search, walk, chunk, first)
 
 
-def _extended(search: Search, walk: Walk, recipe: Recipe, values: Sequence[Any], first: int) -> Walk:
-    """Let a block of queries see one more chunk."""
-    return _seen(search, walk, recipe.rows(values), first)
+def _further(search: Search, walk: Walk, stops: Stops, values: Sequence[Any]) -> Walk:
+    """Let a block of queries see some more chunks, one at a time."""
+    for recipe, first in stops:
+        walk = _seen(search, walk, recipe.rows(values), first)
+    return walk
 
 
 def _seen(search: Search, walk: Walk, chunk: NDArray[Any], first: int) -> Walk:
