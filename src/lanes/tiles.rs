@@ -49,8 +49,9 @@ pub(super) fn add_triangle<V: Vector>(
     sums: &mut [V],
     fresh: bool,
 ) {
+    let (columns, corner) = if V::MANY_REGISTERS { (8, 7) } else { (3, 3) };
     let (mut l, mut at) = (0, 0);
-    while l + 2 <= count {
+    while count - l > corner {
         // Two rows, each from m = l on; the one entry below the diagonal is not kept.
         let (upper, lower) = sums[at..].split_at_mut(count - l);
         let mut m = l;
@@ -65,13 +66,31 @@ pub(super) fn add_triangle<V: Vector>(
                 }
             }};
         }
-        by_tiles!(m, count, if V::MANY_REGISTERS { 8 } else { 3 }, tile);
+        by_tiles!(m, count, columns, tile);
         at += 2 * (count - l) - 1;
         l += 2;
     }
-    if l < count {
-        let dots = dot_tile::<V, 1, 1>(factor, rows, l, l, length);
-        add(&mut sums[at], dots[0][0], fresh);
+    // The triangle that is left fits into the registers.
+    macro_rules! corner {
+        ($rows:literal) => {{
+            let dots = dot_corner::<V, $rows>(factor, rows, l, length);
+            for r in 0..$rows {
+                for c in r..$rows {
+                    add(&mut sums[at], dots[r][c], fresh);
+                    at += 1;
+                }
+            }
+        }};
+    }
+    match count - l {
+        7 => corner!(7),
+        6 => corner!(6),
+        5 => corner!(5),
+        4 => corner!(4),
+        3 => corner!(3),
+        2 => corner!(2),
+        1 => corner!(1),
+        _ => {}
     }
 }
 
@@ -114,6 +133,33 @@ fn dot_tile<V: Vector, const R: usize, const C: usize>(
             for r in 0..R {
                 for c in 0..C {
                     sums[r][c] = sums[r][c].plus(left[r][i], right[c][i]);
+                }
+            }
+        }
+    }
+    sums
+}
+
+/// Σ factor ∘ row_{l+r} ∘ row_{l+c} over `length` vectors for r ≤ c; the others are zero.
+#[inline(always)]
+fn dot_corner<V: Vector, const R: usize>(
+    factor: Option<&[V]>,
+    rows: Rows<V>,
+    l: usize,
+    length: usize,
+) -> [[V; R]; R] {
+    let mut row: [&[V]; R] = [&[]; R];
+    for r in 0..R {
+        row[r] = &rows.values[(l + r) * rows.stride..][..length];
+    }
+    let mut sums = [[V::ZERO; R]; R];
+    let factor = factor.map(|factor| &factor[..length]);
+    for i in 0..length {
+        for r in 0..R {
+            let left = if let Some(factor) = factor { row[r][i] * factor[i] } else { row[r][i] };
+            for c in 0..R {
+                if c >= r {
+                    sums[r][c] = sums[r][c].plus(left, row[c][i]);
                 }
             }
         }
