@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import contextmanager
 
 import dask.array as da
 import nasty
@@ -20,28 +21,28 @@ from shopca_rs.dask.workers import workers
 K = 8
 
 
-def start(memory):
-    cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, memory_limit=memory, dashboard_address=":0"
-    )
-    return cluster, Client(cluster)
+@contextmanager
+def cluster(memory):
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, memory_limit=memory, dashboard_address=":0"
+        ) as workers,
+        Client(workers) as client,
+    ):
+        yield client
 
 
 @pytest.fixture(scope="module")
 def client():
-    cluster, client = start("1GiB")
-    yield client
-    client.close()
-    cluster.close()
+    with cluster("1GiB") as client:
+        yield client
 
 
 @pytest.fixture
 def mortal():
     """Workers for one test alone: on a busy machine dask does not always replace one that died."""
-    cluster, client = start("1GiB")
-    yield client
-    client.close()
-    cluster.close()
+    with cluster("1GiB") as client:
+        yield client
 
 
 def pids(client):
@@ -186,11 +187,9 @@ def large(tmp_path_factory):
         stored[first : first + rows] = 20 * rng.normal(size=dim) + rng.normal(size=(rows, dim))
     stored.flush()
     assert path.stat().st_size > LIMIT
-    cluster, client = start(LIMIT)
-    client.register_plugin(Watch())
-    yield path, stored, client
-    client.close()
-    cluster.close()
+    with cluster(LIMIT) as client:
+        client.register_plugin(Watch())
+        yield path, stored, client
     path.unlink()
 
 

@@ -11,6 +11,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,11 @@ from .chunks import Chunks
 from .groups import Group, Matrix
 from .recipes import Recipe
 from .workers import Workers
+
+# How a chunk is made, and the number of its first row.
+Stop = tuple[Recipe, int]
+# Rows of a chunk that are queries, which of them belong to a block, and their places in it.
+Pick = tuple[Delayed, slice, NDArray[np.intp]]
 
 # Multiply-adds of a leg, some ten seconds: what is done again when a worker dies, and what lies between two
 # signs of progress.
@@ -79,13 +85,13 @@ class Leg:
 
     Attributes
     ----------
-    stops : list of (Recipe, int)
-        How each chunk is made, and the number of its first row.
+    stops : list of Stop
+        The chunks, in the order of the walk.
     inputs : List
         What all the recipes are given.
     """
 
-    stops: list[tuple[Recipe, int]]
+    stops: list[Stop]
     inputs: List
 
 
@@ -142,7 +148,7 @@ def sharded_sums(
         graph[key] = Task(key, _summed, search, walk, [len(group) for group in block])
         ends.append(key)
     inputs = [each for part in chunks.parts for each in part.inputs]
-    inputs += [pick for share in gathered or () for pick, _, _ in share]
+    inputs += [pick for picked in gathered or () for pick, _, _ in picked]
     distinct = list({each.key: each for each in inputs}.values())
     whole = HighLevelGraph.from_collections(name, graph, dependencies=distinct)
     return [Delayed(key, whole, layer=name) for key in ends]
@@ -167,34 +173,24 @@ def _legs(chunks: Chunks, home: int, queries: int) -> list[Leg]:
     return legs
 
 
-def _gathered(
-    chunks: Chunks, blocks: Sequence[list[Group]]
-) -> list[list[tuple[Delayed, slice, NDArray[np.intp]]]]:
-    """Gather the coordinates of a sample: every chunk is made once, and a few of its rows are kept.
-
-    Returns
-    -------
-    list of list of (Delayed, slice, ndarray)
-        For each block: rows of a chunk, which of them belong to the block, and their places in it.
-    """
+def _gathered(chunks: Chunks, blocks: Sequence[list[Group]]) -> list[list[Pick]]:
+    """Gather the queries of a sample, block by block: every chunk is made once, and a few rows are kept."""
     rows = [np.concatenate(block) for block in blocks]
     cuts = np.cumsum([0, *map(len, rows)])
     sample, firsts = np.concatenate(rows), np.asarray(chunks.firsts)
     owner = np.searchsorted(firsts, sample, side="right") - 1
-    shares: list[list[tuple[Delayed, slice, NDArray[np.intp]]]] = [[] for _ in blocks]
+    gathered: list[list[Pick]] = [[] for _ in blocks]
     for number in np.unique(owner):
         places = np.flatnonzero(owner == number)
         pick = chunks.parts[number].apply(_picked, sample[places] - firsts[number])
         ends = np.searchsorted(places, cuts)
-        for share, cut, start, stop in zip(shares, cuts, ends, ends[1:], strict=False):
+        for picks, cut, (start, stop) in zip(gathered, cuts, pairwise(ends), strict=False):
             if start < stop:
-                share.append((pick, slice(start, stop), places[start:stop] - cut))
-    return shares
+                picks.append((pick, slice(start, stop), places[start:stop] - cut))
+    return gathered
 
 
 # What runs on the workers. Each on one thread: a worker runs as many tasks at once as it has threads.
-
-Stops = Sequence[tuple[Recipe, int]]
 
 
 def _picked(part: NDArray[Any], rows: NDArray[np.int64]) -> Matrix:
@@ -203,7 +199,7 @@ def _picked(part: NDArray[Any], rows: NDArray[np.int64]) -> Matrix:
 
 def _from_sample(
     search: Search,
-    stops: Stops,
+    stops: Sequence[Stop],
     values: Sequence[Any],
     rows: NDArray[np.int64],
     picks: Sequence[Matrix],
@@ -217,7 +213,7 @@ def _from_sample(
     return _further(search, Walk(queries, rows, candidates.none(*queries.shape)), stops, values)
 
 
-def _from_home(search: Search, stops: Stops, values: Sequence[Any], rows: range, _turn: Any) -> Walk:
+def _from_home(search: Search, stops: Sequence[Stop], values: Sequence[Any], rows: range, _turn: Any) -> Walk:
     """Set out with consecutive rows of the first chunk."""
     recipe, first = stops[0]
     return _further(search, _at_home(search, recipe.rows(values), first, rows), stops[1:], values)
@@ -230,7 +226,7 @@ def _at_home(search: Search, chunk: NDArray[Any], first: int, rows: range) -> Wa
     return _seen(search, walk, chunk, first)
 
 
-def _further(search: Search, walk: Walk, stops: Stops, values: Sequence[Any]) -> Walk:
+def _further(search: Search, walk: Walk, stops: Sequence[Stop], values: Sequence[Any]) -> Walk:
     """Let a block of queries see some more chunks, one at a time."""
     for recipe, first in stops:
         walk = _seen(search, walk, recipe.rows(values), first)
