@@ -34,8 +34,8 @@ Stop = tuple[Recipe, int]
 # Rows of a chunk that are queries, which of them belong to a block, and their places in it.
 Pick = tuple[Delayed, slice, NDArray[np.intp]]
 
-# Multiply-adds of a leg, some ten seconds: what is done again when a worker dies, and what lies between two
-# signs of progress.
+# Multiply-adds of a leg, some seven seconds: what lies between two signs of progress, and what a cancelled
+# task still does.
 _LEG = 1 << 38
 
 
