@@ -2,6 +2,7 @@
 
 VENV ?= .venv
 PYTHON ?= python3
+SECONDS ?= 3600
 PY := $(VENV)/bin/python
 RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock .cargo/config.toml .cargo/lapack.cmake
 export PATH := $(abspath $(VENV))/bin:$(PATH)
@@ -10,8 +11,10 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Debian's packages by the command each one brings.
 SYSTEM := cc:gcc cmake:cmake gfortran:gfortran
 BROWSER := chromium:chromium chromedriver:chromium-driver
+# Files that building the site writes among its sources.
+GENERATED := docs/api/generated docs/api/backreferences docs/gallery docs/in-pictures
 
-.PHONY: demo test lint rust-test python-test wheel wheel-test bench clean
+.PHONY: demo test lint rust-test python-test plugin-test docs fuzz wheel wheel-test bench clean
 
 demo: $(VENV)/.built $(VENV)/.demo
 	$(PY) examples/demo.py build/demo.png
@@ -21,8 +24,8 @@ test: lint rust-test python-test
 lint: $(VENV)/.built $(VENV)/.test $(VENV)/.check
 	cargo fmt --check
 	cargo clippy --release --locked --features python --all-targets -- -D warnings
-	ruff check python tests benches examples
-	ruff format --check python tests benches examples
+	ruff check python tests fuzz benches examples docs
+	ruff format --check python tests fuzz benches examples docs
 	mypy
 	$(PY) -m mypy.stubtest shopca_rs._core
 
@@ -31,6 +34,21 @@ rust-test: $(VENV)/.system
 
 python-test: $(VENV)/.built $(VENV)/.test $(VENV)/.browser
 	$(PY) -m pytest
+
+# With the real libraries, which the other tests leave out where they are missing.
+plugin-test: $(VENV)/.built $(VENV)/.test $(VENV)/.plugins
+	$(PY) -m pytest tests/test_neighbor_plugins.py tests/test_onnx.py tests/test_anndata.py \
+		tests/test_other_tables.py
+
+# The site, in build/site: examples are run, warnings are errors, links inside it are followed.
+docs: $(VENV)/.built $(VENV)/.docs
+	rm -rf $(GENERATED) build/site
+	$(PY) -m sphinx --fail-on-warning --keep-going --quiet docs build/site
+	$(PY) docs/check_site.py build/site
+
+# A short run of the same is among the Python tests.
+fuzz: $(VENV)/.built $(VENV)/.test
+	$(PY) -m fuzz --seconds $(SECONDS)
 
 # One abi3 wheel for this platform, with the Fortran runtime inside.
 wheel: $(VENV)/.system $(VENV)/.build
@@ -49,7 +67,7 @@ $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.system $(VENV)/.build
 	touch $@
 
 # One set of development requirements: [dependency-groups] in pyproject.toml.
-$(VENV)/.test $(VENV)/.check $(VENV)/.build $(VENV)/.demo: $(VENV)/.%: pyproject.toml | $(VENV)/.pip
+$(VENV)/.test $(VENV)/.check $(VENV)/.build $(VENV)/.demo $(VENV)/.plugins $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/.pip
 	$(PY) -m pip install --quiet --group $*
 	touch $@
 
@@ -69,4 +87,4 @@ $(VENV)/.system $(VENV)/.browser: | $(VENV)/.pip
 	@touch $@
 
 clean:
-	rm -rf target build dist $(VENV)
+	rm -rf target build dist $(GENERATED) $(VENV)

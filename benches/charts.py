@@ -14,6 +14,22 @@ Costs = dict[str, dict[str, list[tuple[int, float]]]]
 COLOURS = {"search": "#4477aa", "S̄ after": "#cc6677"}
 
 
+def spread(ratios: np.ndarray, digits: int = 2) -> str:
+    """Return the median with the least and the greatest."""
+    return f"{np.median(ratios):.{digits}f} [{ratios.min():.{digits}f}, {ratios.max():.{digits}f}]"
+
+
+def time_text(times: np.ndarray | float) -> str:
+    """Return the median time with its unit."""
+    value = float(np.median(times))
+    return f"{value * 1e3:.1f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def verdict(met: bool, wanted: str) -> str:
+    """Return a goal and whether it is met."""
+    return f"{wanted}: {'yes' if met else '**no**'}"
+
+
 class Report:
     """Everything measured: lines on the screen, tables in Markdown, rows in a CSV."""
 
@@ -57,7 +73,7 @@ class Report:
 
 
 def slope(points: list[tuple[int, float]]) -> tuple[float, float]:
-    """Exponent and factor of the power law nearest to the points on log axes."""
+    """Exponent and factor of the power law fitted to the points on log axes."""
     x, y = np.log(np.array(points)).T
     exponent, offset = np.polyfit(x, y, 1)
     return float(exponent), float(np.exp(offset))

@@ -1,9 +1,9 @@
-"""SHOPCA on dask: what the distributed path costs on data that fit, and a run on data from disk.
+"""SHOPCA on dask: what the distributed path costs on data that fit in memory, and a run on data from disk.
 
 ``python benches/cluster.py`` starts a cluster of two processes with one thread each. It prints the time of
 both modes divided by that of two threads in one process, then a sample of a large .npy file with little
-memory for each worker and all rows of one that is larger than it, with the peak of each worker. The machine
-must be quiet.
+memory for each worker and all rows of one that is larger than that memory, with the peak of each worker, and
+last the curvature of a cloud in both modes. ``--only`` runs one of them. The machine must be quiet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import dask.array as da
 import numpy as np
 import shopca_rs
 from distributed import Client, LocalCluster
-from shopca_rs.dask import from_npy, mean_shape_operator
+from shopca_rs.dask import curvatures, from_npy, mean_shape_operator
 
 
 @contextmanager
@@ -117,6 +117,30 @@ def all_from_disk(clusters: int, rows: int, dim: int, k: int, memory: str, folde
         )
 
 
+def curvature(rows: int, chunks: int, folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 3))
+    X *= np.array([2.0, 1.5, 1.0]) / np.linalg.norm(X, axis=1, keepdims=True)
+    path = folder / "ellipsoid.npy"
+    with cluster("2GiB") as client:
+        for noise in (0.0, 0.01):
+            np.save(path, X + noise * rng.normal(size=X.shape))
+            lazy = from_npy(path, rows_per_chunk=-(-rows // chunks))
+            local, expected = timed(lambda: shopca_rs.curvatures(np.load(path), n_jobs=2))
+            print(f"ellipsoid, n = {rows} in {chunks} chunks, noise {noise}: {expected}")
+            line = f"  one process {local:6.2f} s"
+            for mode in ("replicated", "sharded"):
+                chosen, result = timed(lambda lazy=lazy, mode=mode: curvatures(lazy, mode=mode))
+                taken, ours = timed(result.compute)
+                gap = np.abs(ours.mean - expected.mean).max() / np.abs(expected.mean).max()
+                line += (
+                    f"   {mode} {chosen:.2f} + {taken:.2f} s = {(chosen + taken) / local:.2f}, differs by "
+                    f"{gap:.0e}"
+                )
+            print(line, flush=True)
+        print(f"  peak of each worker: {peaks(client)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=200_000, help="of the data that fit")
@@ -127,11 +151,19 @@ def main() -> None:
     parser.add_argument("--memory", default="1GiB", help="of each worker, for the sample from disk")
     parser.add_argument("--clusters", type=int, default=256, help="of the data whose rows are all queries")
     parser.add_argument("--little-memory", default="512MiB", help="of each worker, for these")
+    parser.add_argument("--curvature-rows", type=int, default=20_000)
+    parser.add_argument("--only", choices=("overhead", "sample", "all", "curvature"))
     options = parser.parse_args()
-    overhead(options.rows, 16, options.chunk, options.rounds)
+    wanted = {options.only} if options.only else {"overhead", "sample", "all", "curvature"}
+    if "overhead" in wanted:
+        overhead(options.rows, 16, options.chunk, options.rounds)
     with tempfile.TemporaryDirectory() as folder:
-        from_disk(options.disk_rows, 16, 20, options.sample, options.memory, Path(folder))
-        all_from_disk(options.clusters, 515, 512, 2, options.little_memory, Path(folder))
+        if "sample" in wanted:
+            from_disk(options.disk_rows, 16, 20, options.sample, options.memory, Path(folder))
+        if "all" in wanted:
+            all_from_disk(options.clusters, 515, 512, 2, options.little_memory, Path(folder))
+        if "curvature" in wanted:
+            curvature(options.curvature_rows, 4, Path(folder))
 
 
 if __name__ == "__main__":

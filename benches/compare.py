@@ -1,9 +1,9 @@
-"""What it costs: the neighbour search and S̄ against what else a Python user can install.
+"""The cost of the neighbour search and of S̄, against what else a Python user can install.
 
 ``python benches/compare.py`` takes about a minute; ``--full`` adds larger data, the curves over n, d and k,
 threads and whole fits; ``--million`` a million points. Rivals take turns in one process on the same data.
-Before every turn the process sleeps: the threads of OpenBLAS and OpenMP spin on after theirs. A turn is one
-call or the best of some short ones. ``--out`` gets a CSV of everything, the tables as Markdown and, with
+Before every turn the process sleeps: the threads of OpenBLAS and OpenMP keep spinning after theirs. A turn is
+one call or the best of some short ones. ``--out`` gets a CSV of everything, the tables as Markdown and, with
 ``--full``, the picture. Real data are read from ``--data`` or ``$SHOPCA_DATA``. The machine must be quiet,
 and the output says if it is not.
 """
@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import rivals
-from charts import Report, Times, draw_costs
+from charts import Report, Times, draw_costs, spread, time_text, verdict
 from rivals import Part
 from shopca_rs import SHOPCA, k_neighbors, mean_shape_operator
 from sklearn.decomposition import PCA
@@ -66,19 +66,6 @@ def race(calls: Calls, repeats: int) -> Times:
             slow = rounds[name] and rounds[name][0] > 3 * rounds[first][0] and rounds[name][0] > 10
             rounds[name].append(rounds[name][0] if slow else seconds(call))
     return {name: np.array(times) for name, times in rounds.items()}
-
-
-def spread(ratios: np.ndarray, digits: int = 2) -> str:
-    return f"{np.median(ratios):.{digits}f} [{ratios.min():.{digits}f}, {ratios.max():.{digits}f}]"
-
-
-def time_text(times: np.ndarray | float) -> str:
-    value = float(np.median(times))
-    return f"{value * 1e3:.1f} ms" if value < 1 else f"{value:.2f} s"
-
-
-def verdict(met: bool, wanted: str) -> str:
-    return f"{wanted}: {'yes' if met else '**no**'}"
 
 
 def cloud(n: int, d: int) -> np.ndarray:

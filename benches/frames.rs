@@ -30,16 +30,5 @@ fn frames(criterion: &mut Criterion) {
     }
 }
 
-/// One symmetric eigenproblem of each size with its eigenvectors: what LAPACK costs.
-fn eigen(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("lapack");
-    for dim in [2, 4, 8, 13, 16, 25, 36, 48, 60] {
-        let x = cloud::gaussian(dim + 2, dim);
-        group.bench_function(BenchmarkId::new("frame", dim), |b| {
-            b.iter(|| Frame::new(black_box(x.view()), Degenerate::Lapack).unwrap());
-        });
-    }
-}
-
-criterion_group!(benches, frames, eigen);
+criterion_group!(benches, frames);
 criterion_main!(benches);

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use shopca_rs::neighbors::{self, Algorithm, Queries};
-use shopca_rs::{Degenerate, Points, Task, mean};
+use shopca_rs::{Degenerate, Points, Progress, mean};
 
 mod cloud;
 
@@ -23,8 +23,9 @@ fn means(criterion: &mut Criterion) {
     ];
     for (rows, dim, k) in shapes {
         let x = cloud::gaussian(rows, dim);
-        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
-        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &task).unwrap();
+        let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
+        let found =
+            neighbors::search(&points, Queries::All, k, Algorithm::Auto, &progress).unwrap();
         group.throughput(Throughput::Elements(rows as u64));
         for degenerate in [Degenerate::Average, Degenerate::Lapack] {
             if degenerate == Degenerate::Lapack && dim > 100 {
@@ -34,7 +35,7 @@ fn means(criterion: &mut Criterion) {
             group.bench_function(id, |bencher| {
                 bencher.iter(|| {
                     let neighbors = black_box(found.indices.view());
-                    mean::mean_shape_operator(&points, neighbors, degenerate, &Task::new())
+                    mean::mean_shape_operator(&points, neighbors, degenerate, &Progress::new())
                 });
             });
         }

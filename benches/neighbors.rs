@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use shopca_rs::neighbors::{self, Algorithm, Queries};
-use shopca_rs::{Points, Task};
+use shopca_rs::{Points, Progress};
 
 mod cloud;
 
@@ -24,8 +24,8 @@ fn search(criterion: &mut Criterion) {
                 let id = BenchmarkId::new(format!("{algorithm:?}/n={rows},k={k}"), dim);
                 group.bench_function(id, |bencher| {
                     bencher.iter(|| {
-                        let task = Task::new();
-                        neighbors::search(black_box(&points), Queries::All, k, algorithm, &task)
+                        let progress = Progress::new();
+                        neighbors::search(black_box(&points), Queries::All, k, algorithm, &progress)
                     });
                 });
             }

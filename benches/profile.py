@@ -20,18 +20,18 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "target" / "profiling" / "examples" / "profile"
-# What every stage is made of says nothing about where it is used.
-EVERYWHERE = ("src/simd/", "src/lanes/mod.rs")
+# Code that every stage uses says nothing about the stage.
+EVERYWHERE = ("src/simd/", "src/batched/mod.rs")
 # The first whose pattern is found in a place.
 STAGES = {
-    "filter: product and comparison": r"neighbors/product",
-    "boxes, order of the rows": r"neighbors/(boxes|order)",
+    "filter: product and comparison": r"neighbors/filter_kernel",
+    "bounding boxes, order of the rows": r"neighbors/(bounding_boxes|spatial_order)",
     "candidates: append, thin out, exact distances": r"neighbors/|kiddo",
-    "eigenproblems": r"lanes/(spectrum|tridiagonal)",
-    "rows gathered, contrasts, matrix of the eigenproblem": r"fill_matrix|lanes/frame",
+    "eigenproblems": r"batched/(spectrum|tridiagonal)",
+    "rows gathered, contrasts, matrix of the eigenproblem": r"fill_matrix|tall/frame",
     "directions": r"fill_directions|fill_weights|set_lengths",
-    "operators": r"lanes/",
-    "sums": r"scatter/|mean\.rs|ordered\.rs|matrixmultiply",
+    "operators": r"batched/",
+    "sums": r"scatter/|mean\.rs|shape_sum\.rs|ordered_reduction\.rs|matrixmultiply",
     "the rest: system, input, random numbers": r"",
 }
 

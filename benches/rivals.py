@@ -25,7 +25,7 @@ THREADS = (1, os.cpu_count() or 1)
 
 
 class Part:
-    """X as the reference algorithms see it, when they shall do the first m points only."""
+    """X as the reference algorithms see it, when they are to do the first m points only."""
 
     def __init__(self, X: np.ndarray, m: int) -> None:
         self.X = X
@@ -48,7 +48,7 @@ class Plan(NamedTuple):
 
 
 def plan_algorithms(X: np.ndarray, k: int, found: np.ndarray, budget: float) -> list[Plan]:
-    """Algorithms 1 and 2 on so many points as take `budget` seconds, their batches and BLAS threads tuned."""
+    """Algorithms 1 and 2 on as many points as take `budget` seconds, their batches and BLAS threads tuned."""
     n, d = X.shape
     pilot = 256 if d <= 20 else 64 if d <= 64 else 16 if d <= 160 else 1
 
@@ -96,7 +96,7 @@ def estimate_search(X: np.ndarray, k: int, algorithm: str) -> float:
 
 
 def busy(pause: float = 1.0) -> float:
-    """Part of the processors that others keep busy while this process sleeps; 0 where Linux does not tell."""
+    """Part of the processors that others keep busy while this process sleeps; 0 without /proc/stat."""
     status = Path("/proc/stat")
     if not status.exists():
         return 0.0
@@ -149,13 +149,19 @@ def embeddings() -> dict[str, Callable[[], Any] | None]:
 
 
 def resident(field: str) -> int:
-    """VmRSS or its peak VmHWM in bytes. Unlike ru_maxrss, VmHWM starts anew in a child process."""
+    """VmRSS or its peak VmHWM in bytes. Unlike ru_maxrss, VmHWM is reset in a child process."""
     status = Path("/proc/self/status")
     if not status.exists():
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     line = next(line for line in status.read_text().splitlines() if line.startswith(field))
     return int(line.split()[1]) * 1024
+
+
+def forget_peak() -> None:
+    """Reset VmHWM, where Linux allows it."""
+    if (place := Path("/proc/self/clear_refs")).exists():
+        place.write_text("5")
 
 
 def _seconds(call: Callable[[], Any]) -> float:

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use shopca_rs::neighbors::{self, Algorithm, Queries};
-use shopca_rs::{Degenerate, Points, Task, mean};
+use shopca_rs::{Degenerate, Points, Progress, mean};
 
 #[path = "../benches/cloud/mod.rs"]
 mod cloud;
@@ -22,10 +22,12 @@ fn main() {
     pool.install(|| {
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(seconds as u64) {
-            let (queries, task) = (Queries::Rows(&rows), Task::new());
-            let found = neighbors::search(&points, queries, k, Algorithm::Auto, &task).expect("k");
+            let (queries, progress) = (Queries::Rows(&rows), Progress::new());
+            let found =
+                neighbors::search(&points, queries, k, Algorithm::Auto, &progress).expect("k");
             let neighbors = found.indices.view();
-            mean::mean_shape_operator(&points, neighbors, Degenerate::Average, &task).expect("S̄");
+            mean::mean_shape_operator(&points, neighbors, Degenerate::Average, &progress)
+                .expect("S̄");
         }
     });
 }

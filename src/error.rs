@@ -1,8 +1,8 @@
-//! What can be wrong with the input, in sentences.
+//! The errors of this crate.
 
 use thiserror::Error;
 
-/// Every way a call into this crate can fail. Each text says what was expected, what came and what to do.
+/// Every way a call into this crate can fail. Each text says what was expected, what was given and what to do.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -35,7 +35,7 @@ pub enum Error {
 
     /// Squared distances do not fit a double.
     #[error(
-        "{what} spans {span:e}, whose square overflows double precision. \
+        "{what} spans {span:e}: its squared distances overflow double precision. \
          Rescale the columns (for example divide by their standard deviation)."
     )]
     TooLarge {
@@ -47,10 +47,12 @@ pub enum Error {
 
     /// Squared distances vanish in double precision.
     #[error(
-        "X spans only {span:e}, whose square underflows double precision. \
+        "{what} spans only {span:e}: its squared distances underflow double precision. \
          Rescale the columns (for example divide by their standard deviation)."
     )]
     TooSmall {
+        /// Which argument.
+        what: &'static str,
         /// The largest column range.
         span: f64,
     },
@@ -90,7 +92,7 @@ pub enum Error {
         most: usize,
     },
 
-    /// Queries that live in another space than the points.
+    /// Queries with a different number of columns than the points.
     #[error("queries must have as many columns as X ({expected}), got {given}.")]
     QueryColumns {
         /// Columns of X.
@@ -99,7 +101,7 @@ pub enum Error {
         given: usize,
     },
 
-    /// Bounds on the distances of another number of queries.
+    /// Bounds for a different number of queries.
     #[error(
         "bounds must hold one squared distance for each of the {expected} queries, got {given}."
     )]
@@ -144,10 +146,32 @@ pub enum Error {
         what: &'static str,
         /// The offending index.
         index: i64,
-        /// Where it stands.
+        /// The row that holds it.
         row: usize,
         /// The largest valid index.
         most: usize,
+    },
+
+    /// A precomputed list that already holds the row that `include_self` adds.
+    #[error(
+        "neighbors must not hold a row itself with include_self=True, which adds it, got row {row} in its own list. \
+         Leave it out of the list, or use include_self=False."
+    )]
+    OwnNeighbor {
+        /// Whose list it is.
+        row: usize,
+    },
+
+    /// Weights for a different number of neighbourhoods, or none of them positive.
+    #[error(
+        "weights must hold a finite number of at least 0 for each of the {expected} neighbourhoods, some above 0, \
+         got {given} numbers that do not fit."
+    )]
+    Weights {
+        /// Number of neighbourhoods.
+        expected: usize,
+        /// Number of weights.
+        given: usize,
     },
 
     /// A sample that has no standard error, or more points than there are.
@@ -159,23 +183,103 @@ pub enum Error {
         most: usize,
     },
 
-    /// An eigensolver gave up on the covariance of a neighbourhood.
-    #[error("a neighbourhood has no eigen frame: {reason}. Please report the data that did this.")]
+    /// An embedding with a different number of rows.
+    #[error("Z must have as many rows as X ({expected}), got {given}.")]
+    EmbeddingRows {
+        /// Rows of X.
+        expected: usize,
+        /// Rows of Z.
+        given: usize,
+    },
+
+    /// Neighbourhoods of half of all rows, or of none.
+    #[error(
+        "n_neighbors must be at least 1 and less than n / 2 = {} for n = {rows} rows, got {k}. \
+         Use fewer neighbours or more rows.",
+        *rows as f64 / 2.0
+    )]
+    HalfNeighbors {
+        /// Neighbours asked for.
+        k: usize,
+        /// Rows of X.
+        rows: usize,
+    },
+
+    /// An intrinsic dimension that leaves no normal direction, or none at all.
+    #[error(
+        "intrinsic_dim must be from 1 to d − 1 = {}: curvature needs a normal direction; got {given}.",
+        columns.saturating_sub(1)
+    )]
+    IntrinsicDimension {
+        /// The dimension asked for.
+        given: usize,
+        /// Columns of X.
+        columns: usize,
+    },
+
+    /// A polynomial of a degree that is not offered.
+    #[error("order must be 2, 3 or 4, got {given}.")]
+    FitOrder {
+        /// The degree asked for.
+        given: usize,
+    },
+
+    /// Fewer points than a local polynomial has coefficients.
+    #[error(
+        "n_neighbors must be at least {}: a fit of order {order} in {intrinsic} dimensions has {unknowns} unknowns; \
+         got {k}. Use more neighbours, a lower order or a smaller intrinsic_dim.",
+        unknowns.saturating_sub(1)
+    )]
+    TooFewForFit {
+        /// Neighbours given.
+        k: usize,
+        /// Coefficients of the polynomial.
+        unknowns: usize,
+        /// Its variables.
+        intrinsic: usize,
+        /// Its degree.
+        order: usize,
+    },
+
+    /// The eigensolver failed on the covariance of a neighbourhood.
+    #[error(
+        "the eigenproblem of a neighbourhood could not be solved: {reason}. Please report this with the data."
+    )]
     NoFrame {
         /// What the solver said.
         reason: String,
     },
 
-    /// A result too big for this machine.
+    /// An instruction set that is unknown, or that this processor does not have.
     #[error(
-        "the result needs {bytes} bytes, more than this machine gives. Use a smaller k, fewer columns or fewer points."
+        "SHOPCA_SIMD must name instructions that this processor has ({available}), got {given:?}. \
+         Unset it to use the best of them."
+    )]
+    NoSuchInstructions {
+        /// What was asked for.
+        given: String,
+        /// The names of the available ones.
+        available: String,
+    },
+
+    /// A sum of shape operators that does not fit a double.
+    #[error(
+        "the sum of the shape operators overflows double precision. \
+         Rescale the columns (for example divide by their standard deviation)."
+    )]
+    SumTooLarge,
+
+    /// An allocation that failed, or that would have left too little for others.
+    #[error(
+        "out of memory: {bytes} bytes could not be allocated. \
+         Use a smaller k, fewer columns, fewer points or a smaller n_jobs."
     )]
     OutOfMemory {
         /// What was asked of the allocator.
         bytes: usize,
     },
 
-    /// Somebody called [`Task::cancel`](crate::Task::cancel).
+    /// [`Progress::cancel`](crate::Progress::cancel) was called.
     #[error("the computation was cancelled.")]
     Cancelled,
 }
@@ -184,7 +288,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// QL without an end, which no finite matrix has shown yet.
+    /// The QL iteration did not converge, which has not been seen for any finite matrix.
     pub(crate) fn no_convergence() -> Self {
         Error::NoFrame { reason: "QL did not converge".to_owned() }
     }

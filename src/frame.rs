@@ -1,46 +1,28 @@
-//! One neighbourhood → its eigenvalues, directions and eigenspaces. The only place that calls LAPACK.
+//! One neighbourhood → its eigenvalues, directions and eigenspaces.
 //!
 //! The covariance C of k points in d columns has rank r ≤ min(k − 1, d). Its r non-null eigenpairs
 //! come from the smaller of two problems with the same non-zero spectrum: the k×k Gram matrix ΔΔᵀ when
 //! k ≤ d, the d×d matrix ΔᵀΔ otherwise, both divided by k − 1, where the rows of Δ are the centred points.
+//!
+//! A neighbourhood whose differences have extreme squares is first scaled by a power of two to about 1.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, s};
-use ndarray_linalg::{EighInplace, UPLO};
 
-use crate::matrix::{matrix, matrix_mut};
+use crate::eigenspaces::{for_each_space, rank};
+use crate::error::{Error, Result};
+use crate::matrix::{matrix, matrix_mut, try_reserve, try_resize, try_zeros};
+use crate::points::Points;
+use crate::routes::{self, Eigenproblem};
+use crate::scaling::{exponent, power_of_two};
+use crate::symmetric_eigen::symmetric_eigen;
 
-/// Eigenvalues closer than this, relative to the largest, count as equal, and as zero if that close to it.
-///
-/// LAPACK's own error is near 1e-15. Eigenvectors across a gap this small carry fewer than four digits.
-pub(crate) const SAME_EIGENVALUE: f64 = 1e-12;
+pub use crate::eigenspaces::Degenerate;
 
-/// What to do where the eigenvectors are not determined by the data: inside an eigenspace of two or
-/// more dimensions, of which the null space is the usual one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Degenerate {
-    /// Average over all orthonormal bases of the eigenspace: a function of the data alone.
-    #[default]
-    Average,
-    /// Take the basis the eigensolver happens to return, as the paper's algorithm does.
-    Lapack,
-}
-
-/// The smaller of the two eigenproblems, or one of them by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Route {
-    /// The smaller one.
-    #[default]
-    Smaller,
-    /// k×k. Knows nothing of the null space, so `Degenerate::Lapack` cannot use it.
-    #[cfg(test)]
-    Gram,
-    /// d×d.
-    #[cfg_attr(not(test), expect(dead_code))]
-    Covariance,
-}
+/// Binary exponents of a neighbourhood's largest difference at which its squares keep all their digits.
+const ORDINARY_EXPONENTS: RangeInclusive<i32> = -300..=400;
 
 /// The eigen frame of one neighbourhood's covariance.
 #[derive(Debug, Clone, Default)]
@@ -50,16 +32,19 @@ pub struct Frame {
     pub(crate) values: Vec<f64>,
     /// r unit vectors of d entries, one after the other.
     pub(crate) directions: Vec<f64>,
-    /// Where equal eigenvalues begin and end; a cover of 0..r.
+    /// Runs of equal eigenvalues, which together cover 0..r.
     pub(crate) spaces: Vec<Range<usize>>,
 }
 
 impl Frame {
     /// The frame of the rows of `neighborhood`.
-    pub fn new(neighborhood: ArrayView2<f64>, degenerate: Degenerate) -> Result<Self, String> {
-        let (k, dim) = neighborhood.dim();
-        let mut framer = Framer::new(k, dim, degenerate);
-        framer.frame(neighborhood.rows().into_iter().map(|row| row.to_vec()))?;
+    pub fn new(neighborhood: ArrayView2<f64>, degenerate: Degenerate) -> Result<Self> {
+        let points = Points::part(neighborhood)?;
+        if points.len() < 2 {
+            return Err(Error::TooFewNeighbors { k: points.len() });
+        }
+        let mut framer = Framer::new(points.len(), points.dim(), degenerate)?;
+        framer.frame(points.as_slice().chunks_exact(points.dim()))?;
         Ok(framer.frame)
     }
 
@@ -89,11 +74,11 @@ impl Frame {
     }
 }
 
-/// A [`Frame`] with the workspace to fill it again and again, one for each worker.
+/// A [`Frame`] with the workspace to fill it repeatedly, one for each worker.
 #[derive(Debug)]
 pub(crate) struct Framer {
     degenerate: Degenerate,
-    route: Route,
+    eigenproblem: Eigenproblem,
     k: usize,
     /// Δ, k×d.
     centred: Vec<f64>,
@@ -104,37 +89,57 @@ pub(crate) struct Framer {
 }
 
 impl Framer {
-    pub(crate) fn new(k: usize, dim: usize, degenerate: Degenerate) -> Self {
-        Self::with_route(k, dim, degenerate, Route::Smaller)
+    pub(crate) fn new(k: usize, dim: usize, degenerate: Degenerate) -> Result<Self> {
+        Self::with(k, dim, degenerate, routes::eigenproblem(k, dim, degenerate))
     }
 
-    pub(crate) fn with_route(k: usize, dim: usize, degenerate: Degenerate, route: Route) -> Self {
-        Self {
+    pub(crate) fn with(
+        k: usize,
+        dim: usize,
+        degenerate: Degenerate,
+        eigenproblem: Eigenproblem,
+    ) -> Result<Self> {
+        Ok(Self {
             degenerate,
-            route,
+            eigenproblem,
             k,
-            centred: vec![0.0; k * dim],
-            mean: vec![0.0; dim],
+            centred: try_zeros(k.saturating_mul(dim))?,
+            mean: try_zeros(dim)?,
             matrix: Vec::new(),
             frame: Frame { dim, ..Frame::default() },
-        }
+        })
     }
 
     /// The frame of the k points that `rows` yields.
     pub(crate) fn frame<R: AsRef<[f64]>>(
         &mut self,
         rows: impl Iterator<Item = R>,
-    ) -> Result<&Frame, String> {
+    ) -> Result<&Frame> {
         self.centre(rows);
-        let gram = match (self.degenerate, self.route) {
-            (Degenerate::Lapack, _) | (_, Route::Covariance) => false,
-            #[cfg(test)]
-            (_, Route::Gram) => true,
-            (Degenerate::Average, Route::Smaller) => self.k <= self.frame.dim,
-        };
-        if gram { self.solve_gram() } else { self.solve_covariance() }?;
+        let shift = self.scale();
+        match self.eigenproblem {
+            Eigenproblem::Gram => self.solve_gram(),
+            Eigenproblem::Covariance => self.solve_covariance(),
+        }?;
         self.find_spaces();
+        // Twice, because the square of the factor may not fit a double.
+        for _ in 0..if shift == 0 { 0 } else { 2 } {
+            let factor = power_of_two(-shift);
+            self.frame.values.iter_mut().for_each(|value| *value *= factor);
+        }
         Ok(&self.frame)
+    }
+
+    /// Multiplies Δ by 2ˢ so that its squares keep their digits; returns s.
+    fn scale(&mut self) -> i32 {
+        let largest = self.centred.iter().fold(0.0_f64, |most, entry| most.max(entry.abs()));
+        let size = exponent(largest);
+        if largest == 0.0 || ORDINARY_EXPONENTS.contains(&size) {
+            return 0;
+        }
+        let factor = power_of_two(-size);
+        self.centred.iter_mut().for_each(|entry| *entry *= factor);
+        -size
     }
 
     /// Δ: differences from the first point, then from their mean, so that a common offset costs no digits.
@@ -167,38 +172,39 @@ impl Framer {
     }
 
     /// ΔᵀΔ / (k − 1) = W Λ Wᵀ.
-    fn solve_covariance(&mut self) -> Result<(), String> {
+    fn solve_covariance(&mut self) -> Result<()> {
         let dim = self.frame.dim;
-        self.matrix.resize(dim * dim, 0.0);
+        try_resize(&mut self.matrix, dim.saturating_mul(dim), 0.0)?;
         let centred = matrix(&self.centred, self.k, dim);
         let mut covariance = matrix_mut(&mut self.matrix, dim, dim);
         general_mat_mul(1.0 / (self.k - 1) as f64, &centred.t(), &centred, 0.0, &mut covariance);
         let ascending = symmetric_eigen(&mut self.matrix, dim)?;
         let rank = match self.degenerate {
             Degenerate::Lapack => dim,
-            Degenerate::Average => rank(&ascending),
+            Degenerate::Average => rank(dim, |at| ascending[dim - 1 - at]),
         };
         self.frame.values.clear();
         self.frame.values.extend(ascending.iter().rev().take(rank));
         self.frame.directions.clear();
+        try_reserve(&mut self.frame.directions, rank * dim)?;
         for vector in self.matrix.chunks_exact(dim).rev().take(rank) {
             self.frame.directions.extend_from_slice(vector);
         }
         Ok(())
     }
 
-    /// ΔΔᵀ / (k − 1) = U Λ Uᵀ, then w = Δᵀu made unit; its length gives λ to full relative precision.
-    fn solve_gram(&mut self) -> Result<(), String> {
+    /// ΔΔᵀ / (k − 1) = U Λ Uᵀ, then w = Δᵀu, normalised; its length gives λ to full relative precision.
+    fn solve_gram(&mut self) -> Result<()> {
         let (k, dim) = (self.k, self.frame.dim);
-        self.matrix.resize(k * k, 0.0);
+        try_resize(&mut self.matrix, k * k, 0.0)?;
         let centred = matrix(&self.centred, k, dim);
         let mut gram = matrix_mut(&mut self.matrix, k, k);
         general_mat_mul(1.0 / (k - 1) as f64, &centred, &centred.t(), 0.0, &mut gram);
         let ascending = symmetric_eigen(&mut self.matrix, k)?;
         // Centring leaves at most k − 1 directions.
-        let rank = rank(&ascending).min(k - 1);
+        let rank = rank(k - 1, |at| ascending[k - 1 - at]);
         self.matrix.drain(..(k - rank) * k);
-        self.frame.directions.resize(rank * dim, 0.0);
+        try_resize(&mut self.frame.directions, rank * dim, 0.0)?;
         general_mat_mul(
             1.0,
             &matrix(&self.matrix, rank, k).slice(s![..;-1, ..]),
@@ -217,36 +223,14 @@ impl Framer {
     }
 
     fn find_spaces(&mut self) {
-        let values = &self.frame.values;
-        let spaces = &mut self.frame.spaces;
+        let (values, spaces) = (&self.frame.values, &mut self.frame.spaces);
         spaces.clear();
-        let apart = match self.degenerate {
-            Degenerate::Average => SAME_EIGENVALUE * values.first().copied().unwrap_or(0.0),
-            Degenerate::Lapack => f64::NEG_INFINITY,
-        };
-        let mut start = 0;
-        for at in 1..=values.len() {
-            if at == values.len() || values[at - 1] - values[at] > apart {
-                spaces.push(start..at);
-                start = at;
+        match self.degenerate {
+            Degenerate::Average => {
+                for_each_space(values.len(), |at| values[at], |space| spaces.push(space));
             }
+            Degenerate::Lapack => spaces.extend((0..values.len()).map(|at| at..at + 1)),
         }
-    }
-}
-
-/// How many of the ascending eigenvalues are not zero.
-fn rank(ascending: &[f64]) -> usize {
-    let zero = SAME_EIGENVALUE * ascending.last().copied().unwrap_or(0.0).max(0.0);
-    ascending.iter().rev().take_while(|&&value| value > zero).count()
-}
-
-/// Solves a symmetric eigenproblem in place: returns the eigenvalues ascending and leaves the
-/// eigenvectors in `matrix`, one row each. The one function to change for another solver.
-pub(crate) fn symmetric_eigen(values: &mut [f64], size: usize) -> Result<Vec<f64>, String> {
-    let mut matrix = matrix_mut(values, size, size);
-    match matrix.eigh_inplace(UPLO::Lower) {
-        Ok((eigenvalues, _)) => Ok(eigenvalues.to_vec()),
-        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -255,34 +239,25 @@ mod tests {
     use super::*;
     use ndarray::{Array2, array};
 
-    fn framed(points: &Array2<f64>, degenerate: Degenerate, route: Route) -> Frame {
+    fn framed(points: &Array2<f64>, degenerate: Degenerate, problem: Eigenproblem) -> Frame {
         let (k, dim) = points.dim();
-        let mut framer = Framer::with_route(k, dim, degenerate, route);
+        let mut framer = Framer::with(k, dim, degenerate, problem).unwrap();
         framer.frame(points.rows().into_iter().map(|row| row.to_vec())).unwrap();
         framer.frame
     }
 
     #[test]
-    fn eigenvectors_are_the_rows_left_in_the_matrix() {
-        let mut values = vec![2.0, 1.0, 1.0, 2.0];
-        assert_eq!(symmetric_eigen(&mut values, 2).unwrap().len(), 2);
-        let half = 0.5_f64.sqrt();
-        assert!((values[0] * values[1] + 0.5).abs() < 1e-15, "first row is (1, −1)/√2: {values:?}");
-        assert!((values[2].abs() - half).abs() < 1e-15 && (values[2] - values[3]).abs() < 1e-15);
-    }
-
-    #[test]
     fn both_eigenproblems_give_the_same_projector() {
         let points = array![[0.0, 1.0, 4.0, 2.0], [3.0, 1.0, 0.0, 1.0], [2.0, 5.0, 1.0, 0.5]];
-        for route in [Route::Gram, Route::Covariance] {
-            let frame = framed(&points, Degenerate::Average, route);
+        for problem in [Eigenproblem::Gram, Eigenproblem::Covariance] {
+            let frame = framed(&points, Degenerate::Average, problem);
             assert_eq!(frame.rank(), 2);
             let w = frame.directions();
             let identity = w.dot(&w.t());
             assert!((identity - Array2::<f64>::eye(2)).iter().all(|gap| gap.abs() < 1e-14));
         }
-        let [a, b] = [Route::Gram, Route::Covariance].map(|route| {
-            let frame = framed(&points, Degenerate::Average, route);
+        let [a, b] = [Eigenproblem::Gram, Eigenproblem::Covariance].map(|problem| {
+            let frame = framed(&points, Degenerate::Average, problem);
             frame.directions().t().dot(&frame.directions())
         });
         assert!((a - b).iter().all(|gap| gap.abs() < 1e-14));
@@ -290,7 +265,7 @@ mod tests {
 
     #[test]
     fn equal_points_have_no_direction() {
-        let frame = framed(&Array2::ones((5, 3)), Degenerate::Average, Route::Smaller);
+        let frame = framed(&Array2::ones((5, 3)), Degenerate::Average, Eigenproblem::Covariance);
         assert_eq!(frame.rank(), 0);
         assert!(frame.spaces().is_empty());
     }
@@ -298,16 +273,42 @@ mod tests {
     #[test]
     fn equal_eigenvalues_form_one_space() {
         let square = array![[1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, -1.0, 0.0]];
-        let frame = framed(&square, Degenerate::Average, Route::Smaller);
+        let frame = framed(&square, Degenerate::Average, Eigenproblem::Covariance);
         assert_eq!(frame.spaces(), std::slice::from_ref(&(0..2)));
-        assert_eq!(framed(&square, Degenerate::Lapack, Route::Smaller).spaces().len(), 3);
+        assert_eq!(framed(&square, Degenerate::Lapack, Eigenproblem::Covariance).spaces().len(), 3);
     }
 
     #[test]
     fn a_common_offset_costs_no_digits() {
         let near = array![[0.0, 1.0], [0.25, 0.5], [2.0, 0.125], [1.5, 3.0]];
-        let a = framed(&near, Degenerate::Average, Route::Smaller);
-        let b = framed(&(&near + 1e9), Degenerate::Average, Route::Smaller);
+        let a = framed(&near, Degenerate::Average, Eigenproblem::Covariance);
+        let b = framed(&(&near + 1e9), Degenerate::Average, Eigenproblem::Covariance);
         assert_eq!(a.values(), b.values());
+    }
+
+    #[test]
+    fn the_frame_of_tiny_and_of_huge_points_is_that_of_the_same_points_scaled() {
+        let points = array![[0.0, 1.0, 4.0, 2.0], [3.0, 1.0, 0.0, 1.0], [2.0, 5.0, 1.0, 0.5]];
+        for problem in [Eigenproblem::Gram, Eigenproblem::Covariance] {
+            let plain = framed(&points, Degenerate::Average, problem);
+            for power in [-1000, -600, -480, 450, 508] {
+                let scaled = framed(&(&points * power_of_two(power)), Degenerate::Average, problem);
+                assert_eq!(scaled.directions(), plain.directions(), "2^{power}");
+                assert_eq!(scaled.spaces(), plain.spaces());
+                let expected = plain
+                    .values()
+                    .iter()
+                    .map(|value| value * power_of_two(power) * power_of_two(power));
+                assert!(scaled.values().iter().copied().eq(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_of_one_point_or_of_none_at_all_is_refused() {
+        let one = Frame::new(array![[1.0, 2.0]].view(), Degenerate::Average);
+        assert_eq!(one.unwrap_err(), Error::TooFewNeighbors { k: 1 });
+        let not_finite = Frame::new(array![[1.0], [f64::NAN]].view(), Degenerate::Average);
+        assert!(matches!(not_finite.unwrap_err(), Error::NotFinite { row: 1, column: 0, .. }));
     }
 }

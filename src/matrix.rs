@@ -1,4 +1,4 @@
-//! Row-major buffers: made without aborting, seen as matrices.
+//! Row-major buffers: allocated without aborting, viewed as matrices.
 
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -18,12 +18,64 @@ pub(crate) fn matrix_mut(
     ArrayViewMut2::from_shape((rows, columns), values).expect(MISFIT)
 }
 
-/// A buffer of `len` zeros, or a sentence where the allocator would abort the process.
-pub(crate) fn try_zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
+/// An allocation this large leaves [`SPARE`] bytes free, or counts as failed.
+const LARGE: usize = 1 << 18;
+
+/// What the small allocations of libraries, which would abort the process where they fail, may need. More than 32 MiB, so
+/// that glibc does not change its thresholds when such a block is freed.
+const SPARE: usize = 40 << 20;
+
+/// Fails unless the allocator still has this many bytes, and some to spare.
+pub(crate) fn check_room(bytes: usize) -> Result<()> {
+    let bytes = bytes.saturating_add(SPARE);
+    let mut probe: Vec<u8> = Vec::new();
+    let room = probe.try_reserve_exact(bytes);
+    std::hint::black_box(&mut probe);
+    room.map_err(|_| Error::OutOfMemory { bytes })
+}
+
+/// Makes room for `len` more entries; returns an error where the allocator would abort the process.
+pub(crate) fn try_reserve<T>(values: &mut Vec<T>, len: usize) -> Result<()> {
+    if values.capacity() - values.len() >= len {
+        return Ok(());
+    }
+    let bytes = len.saturating_mul(size_of::<T>());
+    // Buffers that grow repeatedly grow in large steps.
+    let reserved =
+        if values.is_empty() { values.try_reserve_exact(len) } else { values.try_reserve(len) };
+    reserved.map_err(|_| Error::OutOfMemory { bytes })?;
+    if bytes >= LARGE {
+        check_room(0).map_err(|_| Error::OutOfMemory { bytes })?;
+    }
+    Ok(())
+}
+
+pub(crate) fn try_with_capacity<T>(len: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
-    values
-        .try_reserve_exact(len)
-        .map_err(|_| Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })?;
-    values.resize(len, T::default());
+    try_reserve(&mut values, len)?;
     Ok(values)
+}
+
+pub(crate) fn try_filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
+    let mut values = try_with_capacity(len)?;
+    values.resize(len, value);
+    Ok(values)
+}
+
+pub(crate) fn try_zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
+    try_filled(len, T::default())
+}
+
+/// Collects the items of an iterator of known length.
+pub(crate) fn try_copied<T>(entries: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut values = try_with_capacity(entries.len())?;
+    values.extend(entries);
+    Ok(values)
+}
+
+/// Resizes a buffer to `len` entries; those it has stay.
+pub(crate) fn try_resize<T: Clone>(values: &mut Vec<T>, len: usize, value: T) -> Result<()> {
+    try_reserve(values, len.saturating_sub(values.len()))?;
+    values.resize(len, value);
+    Ok(())
 }

@@ -2,22 +2,28 @@
 //!
 //! The points are cut into blocks whose size does not depend on the number of threads. Each block sums its shape
 //! operators as one wide product of their factors, Σ Lᵢᵀ Rᵢ = [L₁; L₂; …]ᵀ [R₁; R₂; …], and the blocks' sums are added
-//! in order. So the bits are the same for any number of threads, and only a few sums exist at a time for each of them.
+//! in order. So the result is bitwise the same for any number of threads, each of which holds only a few sums at a time.
 //! With many columns and enough points the scatter form is cheaper and takes over.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2};
 
+use crate::batched::{self, Batch};
+use crate::block::{Block, check_weights};
 use crate::error::{Error, Result};
 use crate::frame::{Degenerate, Framer};
-use crate::lanes::{self, Batch};
-use crate::matrix::{matrix, try_zeros};
-use crate::ordered::compute_and_add;
+use crate::matrix::{matrix, try_copied, try_reserve};
+use crate::neighbors::check_neighborhoods;
+use crate::ordered_reduction::compute_and_add;
 use crate::points::Points;
+use crate::progress::Progress;
+use crate::routes::{self, Sum};
+use crate::scaling::Scaled;
 use crate::scatter;
 use crate::shape::Shaper;
 use crate::simd::LANES;
-use crate::task::Task;
+
+pub use crate::shape_sum::ShapeSum;
 
 /// Points whose operators are summed by one worker before the ordered merge.
 pub(crate) const POINTS_PER_BLOCK: usize = 256;
@@ -29,37 +35,6 @@ const ROWS_PER_PRODUCT: usize = 512;
 const SUMS_PER_THREAD: usize = 4;
 const SMALL_SUM: usize = 128 * 128;
 
-/// A sum of shape operators over some points; sums over disjoint sets of points can be merged.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ShapeSum {
-    /// How many operators were summed.
-    pub count: usize,
-    /// Their sum, d×d.
-    pub sum: Array2<f64>,
-}
-
-impl ShapeSum {
-    /// The sum over no points.
-    pub fn empty(dim: usize) -> Result<Self> {
-        let sum = Array2::from_shape_vec((dim, dim), try_zeros(dim.saturating_mul(dim))?);
-        Ok(Self { count: 0, sum: sum.expect("d×d zeros") })
-    }
-
-    /// Adds the sum over other points.
-    pub fn merge(&mut self, other: &ShapeSum) {
-        self.count += other.count;
-        self.sum += &other.sum;
-    }
-
-    /// The mean, which is zero over no points.
-    pub fn mean(mut self) -> Array2<f64> {
-        if self.count > 0 {
-            self.sum /= self.count as f64;
-        }
-        self.sum
-    }
-}
-
 /// S̄: the mean over all points of the shape operators of their neighbourhoods.
 ///
 /// Row i of `neighbors` holds the rows of `points` that are the neighbours of point i.
@@ -67,9 +42,25 @@ pub fn mean_shape_operator(
     points: &Points,
     neighbors: ArrayView2<u32>,
     degenerate: Degenerate,
-    task: &Task,
+    progress: &Progress,
 ) -> Result<Array2<f64>> {
-    Ok(shape_sum(points, neighbors, degenerate, task)?.mean())
+    weighted_mean(points, neighbors, None, degenerate, progress)
+}
+
+/// The same with a non-negative weight for each point: Σ wᵢ Sᵢ / Σ wᵢ. The weights do not change how a point counts in
+/// the neighbourhoods of others.
+pub fn weighted_mean(
+    points: &Points,
+    neighbors: ArrayView2<u32>,
+    weights: Option<&[f64]>,
+    degenerate: Degenerate,
+    progress: &Progress,
+) -> Result<Array2<f64>> {
+    check_weights(weights, neighbors.nrows())?;
+    let scaled = Scaled::new(points)?;
+    let mut mean = sum_in_units(&scaled, neighbors, weights, degenerate, progress)?.mean();
+    scaled.restore(&mut mean)?;
+    Ok(mean)
 }
 
 /// The sum of the shape operators of the neighbourhoods in `neighbors`, any number of them.
@@ -77,113 +68,123 @@ pub fn shape_sum(
     points: &Points,
     neighbors: ArrayView2<u32>,
     degenerate: Degenerate,
-    task: &Task,
+    progress: &Progress,
 ) -> Result<ShapeSum> {
-    let (k, dim) = (neighbors.ncols(), points.dim());
-    if k < 2 {
-        return Err(Error::TooFewNeighbors { k });
-    }
-    let neighbors = neighbors.as_standard_layout();
-    let lists: Vec<&[u32]> = neighbors.as_slice().expect("row-major").chunks_exact(k).collect();
-    let (rows, count) = (points.len(), lists.len());
-    if degenerate == Degenerate::Average && scatter::suits(rows, count, k, dim) {
-        return scatter::shape_sum(points, &lists, k, task);
-    }
-    let blocks: Vec<&[&[u32]]> = lists.chunks(POINTS_PER_BLOCK).collect();
-    let mut total = ShapeSum::empty(dim)?;
-    for_each_sum(points, &blocks, k, degenerate, task, |sum| total.merge(sum))?;
+    let scaled = Scaled::new(points)?;
+    let mut total = sum_in_units(&scaled, neighbors, None, degenerate, progress)?;
+    scaled.restore(&mut total.sum)?;
     Ok(total)
 }
 
-/// Sums the operators of each block of neighbourhoods in parallel and shows the sums to `merge` in order.
+fn sum_in_units(
+    scaled: &Scaled,
+    neighbors: ArrayView2<u32>,
+    weights: Option<&[f64]>,
+    degenerate: Degenerate,
+    progress: &Progress,
+) -> Result<ShapeSum> {
+    let points = &scaled.points;
+    check_neighborhoods(points, neighbors)?;
+    let (k, dim) = (neighbors.ncols(), points.dim());
+    let neighbors = neighbors.as_standard_layout();
+    let lists = try_copied(neighbors.as_slice().expect("row-major").chunks_exact(k))?;
+    let all = Block { lists: &lists, weights };
+    if routes::sum(points.len(), lists.len(), k, dim, degenerate) == Sum::Scatter
+        && let Some(centre) = scatter::centre(scaled, &lists)?
+    {
+        return scatter::shape_sum(points, all, k, &centre, progress);
+    }
+    let blocks = try_copied(all.chunks(POINTS_PER_BLOCK))?;
+    let mut total = ShapeSum::empty(dim)?;
+    for_each_sum(scaled, &blocks, k, degenerate, progress, |sum| total.merge(sum))?;
+    Ok(total)
+}
+
+/// Sums the operators of each block of neighbourhoods in parallel and passes the sums to `merge` in order.
 pub(crate) fn for_each_sum(
-    points: &Points,
-    blocks: &[&[&[u32]]],
+    scaled: &Scaled,
+    blocks: &[Block],
     k: usize,
     degenerate: Degenerate,
-    task: &Task,
+    progress: &Progress,
     merge: impl FnMut(&ShapeSum) + Send,
 ) -> Result<()> {
-    let dim = points.dim();
+    let dim = scaled.points.dim();
     let threads = rayon::current_num_threads().min(blocks.len());
     let waiting = if dim * dim <= SMALL_SUM { threads * SUMS_PER_THREAD } else { threads };
     compute_and_add(
         blocks.len(),
-        (0..threads).map(|_| Summer::new(k, dim, degenerate)).collect(),
+        (0..threads).map(|_| Summer::new(k, dim, degenerate)).collect::<Result<_>>()?,
         (0..waiting).map(|_| ShapeSum::empty(dim)).collect::<Result<_>>()?,
         vec![merge],
-        |summer, block, sum| summer.sum(points, blocks[block], task, sum),
+        |summer, block, sum| summer.sum(scaled, blocks[block], progress, sum),
         |merge, _, sum| merge(sum),
     )
 }
 
 /// One worker: its frames, its operators and the two tall matrices it multiplies.
 struct Summer {
-    solver: Solver,
+    /// Eight small neighbourhoods at a time.
+    eight: Option<Box<dyn Batch>>,
+    /// One neighbourhood of any size.
+    one: (Framer, Shaper),
     left: Vec<f64>,
     right: Vec<f64>,
 }
 
-/// Eight small neighbourhoods at a time, or one of any kind.
-enum Solver {
-    Eight(Box<dyn Batch>),
-    One(Box<(Framer, Shaper)>),
-}
-
 impl Summer {
-    fn new(k: usize, dim: usize, degenerate: Degenerate) -> Self {
-        let eight = match degenerate {
-            Degenerate::Average => lanes::batch(k, dim),
-            Degenerate::Lapack => None,
-        };
-        let solver = match eight {
-            Some(eight) => Solver::Eight(eight),
-            None => Solver::One(Box::new((Framer::new(k, dim, degenerate), Shaper::new()))),
-        };
-        Self { solver, left: Vec::new(), right: Vec::new() }
+    fn new(k: usize, dim: usize, degenerate: Degenerate) -> Result<Self> {
+        let eight = batched::batch(routes::solver(k, dim, degenerate), k, dim)?;
+        let one = (Framer::new(k, dim, degenerate)?, Shaper::new());
+        Ok(Self { eight, one, left: Vec::new(), right: Vec::new() })
     }
 
     /// total = the sum over a block.
     fn sum(
         &mut self,
-        points: &Points,
-        block: &[&[u32]],
-        task: &Task,
+        scaled: &Scaled,
+        block: Block,
+        progress: &Progress,
         total: &mut ShapeSum,
     ) -> Result<()> {
-        let dim = points.dim();
-        total.count = block.len();
+        let dim = scaled.points.dim();
+        (total.count, total.weight) = (block.lists.len(), block.weight());
         total.sum.fill(0.0);
-        for lists in block.chunks(LANES) {
-            self.push(points, lists, task)?;
+        for few in block.chunks(LANES) {
+            self.push(scaled, few, progress)?;
             if self.right.len() >= ROWS_PER_PRODUCT * dim {
                 self.flush(dim, &mut total.sum);
             }
-            task.advance(lists.len())?;
+            progress.advance(few.lists.len())?;
         }
         self.flush(dim, &mut total.sum);
         Ok(())
     }
 
     /// Appends the factors of up to eight operators.
-    fn push(&mut self, points: &Points, lists: &[&[u32]], task: &Task) -> Result<()> {
-        match &mut self.solver {
-            Solver::Eight(eight) => {
-                if !eight.push_factors(points, lists, &mut self.left, &mut self.right) {
-                    return Err(Error::no_convergence());
-                }
+    fn push(&mut self, scaled: &Scaled, block: Block, progress: &Progress) -> Result<()> {
+        let (points, Block { lists, weights }) = (&scaled.points, block);
+        let faint = || scaled.may_be_faint() && lists.iter().any(|list| scaled.is_faint(list));
+        if let Some(eight) = &mut self.eight
+            && !faint()
+        {
+            let most = LANES * lists[0].len().min(points.dim()) * points.dim();
+            try_reserve(&mut self.left, most)?;
+            try_reserve(&mut self.right, most)?;
+            if !eight.push_factors(points, lists, weights, &mut self.left, &mut self.right) {
+                return Err(Error::no_convergence());
             }
-            Solver::One(one) => {
-                let (framer, shaper) = one.as_mut();
-                for list in lists {
-                    task.check()?;
-                    let frame = framer
-                        .frame(list.iter().map(|&j| points.row(j as usize)))
-                        .map_err(|reason| Error::NoFrame { reason })?;
-                    self.right.extend_from_slice(&frame.directions);
-                    shaper.push_left(frame, &mut self.left);
-                }
-            }
+            return Ok(());
+        }
+        let (framer, shaper) = &mut self.one;
+        for (number, list) in lists.iter().enumerate() {
+            progress.check()?;
+            let frame = framer.frame(list.iter().map(|&j| points.row(j as usize)))?;
+            try_reserve(&mut self.right, frame.directions.len())?;
+            self.right.extend_from_slice(&frame.directions);
+            let start = self.left.len();
+            shaper.push_left(frame, &mut self.left)?;
+            batched::weigh(&mut self.left[start..], weights.map(|weights| weights[number]));
         }
         Ok(())
     }
@@ -210,16 +211,43 @@ mod tests {
         let (rows, k, dim) = (400, 9, 80);
         let x = Array2::from_shape_fn((rows, dim), |(i, j)| ((i * i + 7 * i * j + j) as f64).sin());
         let neighbors = Array2::from_shape_fn((rows, k), |(i, j)| ((i * 7 + j * 13) % rows) as u32);
-        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
+        let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
         for (count, scattered) in [(rows, true), (120, true), (100, false), (1, false)] {
-            assert_eq!(scatter::suits(rows, count, k, dim), scattered, "{count}");
+            let route = routes::sum(rows, count, k, dim, Degenerate::Average);
+            assert_eq!(route == Sum::Scatter, scattered, "{count}");
             let some = neighbors.slice(s![..count, ..]);
-            let got = shape_sum(&points, some, Degenerate::Average, &task).unwrap();
+            let got = shape_sum(&points, some, Degenerate::Average, &progress).unwrap();
             let operators =
-                local::shape_operators(&points, some, Degenerate::Average, &task).unwrap();
+                local::shape_operators(&points, some, Degenerate::Average, &progress).unwrap();
             let expected = operators.sum_axis(Axis(0));
             let scale = expected.iter().fold(0.0_f64, |most, entry| most.max(entry.abs()));
             assert!((got.sum - expected).iter().all(|gap| gap.abs() <= 1e-12 * scale), "{count}");
+        }
+    }
+
+    #[test]
+    fn neighbours_that_are_no_rows_and_lists_of_one_are_refused() {
+        let x = Array2::from_shape_fn((5, 2), |(i, j)| (i * i + j) as f64);
+        let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
+        let outside = Array2::from_shape_fn((5, 3), |(i, j)| (i + j) as u32);
+        let refused = Error::IndexOutOfRange { what: "neighbors", index: 5, row: 3, most: 4 };
+        let (one, average) = (Array2::zeros((5, 1)), Degenerate::Average);
+        for (lists, expected) in [(outside, refused), (one, Error::TooFewNeighbors { k: 1 })] {
+            let lists = lists.view();
+            assert_eq!(shape_sum(&points, lists, average, &progress).unwrap_err(), expected);
+            assert_eq!(
+                mean_shape_operator(&points, lists, average, &progress).unwrap_err(),
+                expected
+            );
+            assert_eq!(
+                local::shape_operators(&points, lists, average, &progress).unwrap_err(),
+                expected
+            );
+            let principal = local::principal_curvatures(&points, lists, average, &progress);
+            assert_eq!(principal.unwrap_err(), expected);
+            let sampled =
+                crate::sample::mean_shape_operator(&points, lists, None, average, &progress);
+            assert_eq!(sampled.unwrap_err(), expected);
         }
     }
 }

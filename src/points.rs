@@ -1,4 +1,7 @@
 //! The input: a finite, row-major table whose squared distances fit a double.
+//!
+//! The sum of the squared column ranges bounds every squared distance. It must not overflow, and unless all rows are equal
+//! it must be large enough that a hundredth of the range still has a square with all its digits.
 
 use std::borrow::Cow;
 
@@ -6,11 +9,12 @@ use ndarray::ArrayView2;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::matrix::{try_copied, try_zeros};
+use crate::simd::Level;
 
-/// Σ of squared column ranges must stay inside these, so that no square, sum or product of two
-/// squared lengths on the way to S̄ overflows, nor all of them vanish.
-const LARGEST_SQUARE: f64 = 1e300;
-const SMALLEST_SQUARE: f64 = 1e-290;
+/// Bounds of the sum of squared column ranges: ranges from about 1e-152 to 6e153 are supported.
+const LARGEST_SQUARE: f64 = f64::MAX / 4.0;
+const SMALLEST_SQUARE: f64 = 1e-304;
 
 /// Entries checked by one thread at a time.
 const VALUES_PER_CHECK: usize = 1 << 16;
@@ -29,21 +33,34 @@ pub struct Points<'a> {
     /// Row after row.
     values: Cow<'a, [f64]>,
     dim: usize,
+    /// Whether these are all of the rows, and not some whose range says nothing about the others.
+    whole: bool,
     /// The smallest and the largest entry of every column.
     bounds: Vec<(f64, f64)>,
+    /// The smallest magnitude of an entry that is not zero; infinity without one.
+    smallest: f64,
 }
 
 impl<'a> Points<'a> {
     /// Checks `table`; copies it only if it is not in row-major order.
     pub fn new(table: ArrayView2<'a, f64>) -> Result<Self> {
-        let points = Self::finite("X", table)?;
-        let (span, square) = span(points.bounds.iter().copied());
-        if square > LARGEST_SQUARE {
-            return Err(Error::TooLarge { what: "X", span });
-        }
-        if span > 0.0 && square < SMALLEST_SQUARE {
-            return Err(Error::TooSmall { span });
-        }
+        Self::checked("X", table, true)
+    }
+
+    /// The same for some rows of a larger table: they may be arbitrarily close together. Differences below 1e-154
+    /// lose digits when they are squared, and below 1e-162 their squares are zero.
+    pub fn part(table: ArrayView2<'a, f64>) -> Result<Self> {
+        Self::checked("X", table, false)
+    }
+
+    /// The same as [`Points::new`] for an embedding, which errors call Z.
+    pub fn embedding(table: ArrayView2<'a, f64>) -> Result<Self> {
+        Self::checked("Z", table, true)
+    }
+
+    fn checked(what: &'static str, table: ArrayView2<'a, f64>, whole: bool) -> Result<Self> {
+        let points = Self { whole, ..Self::finite(what, table)? };
+        check_span(what, points.bounds.iter().copied(), whole)?;
         Ok(points)
     }
 
@@ -55,14 +72,13 @@ impl<'a> Points<'a> {
             return Err(Error::QueryColumns { expected, given });
         }
         let joint = self.bounds.iter().zip(&queries.bounds).map(|(own, other)| wider(*own, *other));
-        let (span, square) = span(joint);
-        if square > LARGEST_SQUARE {
-            return Err(Error::TooLarge { what: "X together with queries", span });
-        }
+        check_span("X together with queries", joint, self.whole)?;
         Ok(queries)
     }
 
     fn finite(what: &'static str, table: ArrayView2<'a, f64>) -> Result<Self> {
+        // Every computation begins with a checked table, so this is where a wrong SHOPCA_SIMD is refused.
+        Level::check()?;
         let (rows, columns) = table.dim();
         if rows == 0 || columns == 0 {
             return Err(Error::Empty { what, rows, columns });
@@ -72,7 +88,7 @@ impl<'a> Points<'a> {
         }
         let values = match table.to_slice() {
             Some(values) => Cow::Borrowed(values),
-            None => Cow::Owned(table.iter().copied().collect()),
+            None => Cow::Owned(try_copied(table.iter().copied())?),
         };
         if let Some(position) = first_not_finite(&values) {
             return Err(Error::NotFinite {
@@ -82,8 +98,18 @@ impl<'a> Points<'a> {
                 column: position % columns,
             });
         }
-        let bounds = column_bounds(&values, columns);
-        Ok(Self { values, dim: columns, bounds })
+        let Extent { bounds, smallest } = extent(&values, columns);
+        Ok(Self { values, dim: columns, whole: true, bounds, smallest })
+    }
+
+    /// The same points with owned rows, copied unless they are owned already.
+    pub fn into_owned(self) -> Result<Points<'static>> {
+        let values = match self.values {
+            Cow::Borrowed(values) => try_copied(values.iter().copied())?,
+            Cow::Owned(values) => values,
+        };
+        let Self { dim, whole, bounds, smallest, .. } = self;
+        Ok(Points { values: Cow::Owned(values), dim, whole, bounds, smallest })
     }
 
     /// The number of points.
@@ -113,6 +139,48 @@ impl<'a> Points<'a> {
         &self.values
     }
 
+    /// The smallest and the largest entry of every column among some rows.
+    pub(crate) fn bounds_of(&self, rows: &[u32]) -> Vec<(f64, f64)> {
+        let mut bounds = vec![(f64::INFINITY, f64::NEG_INFINITY); self.dim];
+        for row in rows {
+            for (bound, &value) in bounds.iter_mut().zip(self.row(*row as usize)) {
+                *bound = wider(*bound, (value, value));
+            }
+        }
+        bounds
+    }
+
+    /// The largest range of a column.
+    pub(crate) fn span(&self) -> f64 {
+        span(self.bounds.iter().copied()).0
+    }
+
+    /// The smallest magnitude of an entry that is not zero; infinity if all are zero.
+    pub(crate) fn smallest(&self) -> f64 {
+        self.smallest
+    }
+
+    /// The same rows times a power of two. Columns whose entries are all equal become zero: no difference needs them, and
+    /// they may be too large to be multiplied.
+    pub(crate) fn scaled(&self, factor: f64) -> Result<Points<'static>> {
+        let mut values = try_zeros(self.values.len())?;
+        let rows =
+            values.par_chunks_exact_mut(self.dim).zip(self.values.par_chunks_exact(self.dim));
+        rows.for_each(|(out, row)| {
+            for ((out, value), (low, high)) in out.iter_mut().zip(row).zip(&self.bounds) {
+                *out = if low == high { 0.0 } else { value * factor };
+            }
+        });
+        let Extent { bounds, smallest } = extent(&values, self.dim);
+        Ok(Points {
+            values: Cow::Owned(values),
+            dim: self.dim,
+            whole: self.whole,
+            bounds,
+            smallest,
+        })
+    }
+
     /// The mean of every column, summed in the order of the rows.
     pub(crate) fn column_means(&self) -> Vec<f64> {
         let share = 1.0 / self.len() as f64;
@@ -133,22 +201,50 @@ fn first_not_finite(values: &[f64]) -> Option<usize> {
     })
 }
 
-fn column_bounds(values: &[f64], dim: usize) -> Vec<(f64, f64)> {
-    let none = || vec![(f64::INFINITY, f64::NEG_INFINITY); dim];
+/// What one pass over the entries finds.
+struct Extent {
+    bounds: Vec<(f64, f64)>,
+    smallest: f64,
+}
+
+fn extent(values: &[f64], dim: usize) -> Extent {
+    let none = || Extent {
+        bounds: vec![(f64::INFINITY, f64::NEG_INFINITY); dim],
+        smallest: f64::INFINITY,
+    };
     values
         .par_chunks(VALUES_PER_CHECK.div_ceil(dim) * dim)
         .map(|part| {
-            let mut bounds = none();
+            let mut all = none();
             for row in part.chunks_exact(dim) {
-                for (bound, &value) in bounds.iter_mut().zip(row) {
+                for (bound, &value) in all.bounds.iter_mut().zip(row) {
                     *bound = wider(*bound, (value, value));
                 }
             }
-            bounds
+            all.smallest = part.iter().fold(f64::INFINITY, |smallest, value| {
+                smallest.min(if *value == 0.0 { f64::INFINITY } else { value.abs() })
+            });
+            all
         })
-        .reduce(none, |left, right| {
-            left.into_iter().zip(right).map(|(left, right)| wider(left, right)).collect()
+        .reduce(none, |left, right| Extent {
+            bounds: left.bounds.into_iter().zip(right.bounds).map(|(a, b)| wider(a, b)).collect(),
+            smallest: left.smallest.min(right.smallest),
         })
+}
+
+fn check_span(
+    what: &'static str,
+    bounds: impl Iterator<Item = (f64, f64)>,
+    whole: bool,
+) -> Result<()> {
+    let (span, square) = span(bounds);
+    if square > LARGEST_SQUARE {
+        return Err(Error::TooLarge { what, span });
+    }
+    if whole && span > 0.0 && square < SMALLEST_SQUARE {
+        return Err(Error::TooSmall { what, span });
+    }
+    Ok(())
 }
 
 /// The smallest range that holds both.

@@ -17,33 +17,68 @@ use rayon::ThreadPoolBuilder;
 
 use crate::error::{Error, Result};
 use crate::frame::Degenerate;
-use crate::matrix::try_zeros;
+use crate::matrix::{check_room, try_copied, try_zeros};
 use crate::neighbors::{self, Algorithm, Queries};
 use crate::points::Points;
-use crate::task::Task;
-use crate::{local, mean, sample};
+use crate::progress::Progress;
+use crate::{local, mean};
+
+mod dimension;
+mod geometry;
+mod index;
+mod parts;
+mod quality;
+mod quality_parts;
+mod sample;
+mod simd;
 
 /// How often a running computation looks for Ctrl-C and reports progress.
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
-/// More threads than any machine has use for; a larger n_jobs means this many.
+/// The address space that a thread takes before it does any work: its stack, and with glibc a heap of its own.
+const BYTES_PER_THREAD: usize =
+    if cfg!(all(target_os = "linux", target_env = "gnu")) { 68 << 20 } else { 4 << 20 };
+
+/// More threads than are useful on any machine; a larger n_jobs means this many.
 const MOST_THREADS: usize = 1024;
 
 /// The native half of shopca_rs; its Python half checks arguments and documents the functions.
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::dimension::local_dimensions;
+    #[pymodule_export]
+    use super::geometry::{fit_scales, second_forms, two_stage_forms};
+    #[pymodule_export]
+    use super::index::NeighborIndex;
+    #[pymodule_export]
+    use super::parts::{
+        foot_points, part_dimensions, part_forms, part_scale_fits, part_second_stage,
+        scale_candidates, scales_of_fits,
+    };
+    #[pymodule_export]
+    use super::quality::{continuity, quality, trustworthiness};
+    #[pymodule_export]
+    use super::quality_parts::{
+        part_penalties, part_quality, part_ranks, penalty_estimate, quality_of_counts,
+        quality_of_distances, squared_distances,
+    };
+    #[pymodule_export]
+    use super::sample::{group_cuts, mean_of_groups, sampled_shape_operator};
+    #[pymodule_export]
+    use super::simd::{force_simd_level, simd_level, simd_levels};
+    #[pymodule_export]
     use super::{
-        k_neighbors, local_shape_operators, mean_shape_operator, principal_curvatures,
-        sampled_shape_operator, shape_sum,
+        k_neighbors, local_shape_operators, mean_shape_operator, principal_curvatures, shape_sum,
     };
 }
 
 /// The k nearest rows of x and their squared distances, to each of the rows `points` of x (itself left out), to all of
 /// its rows, or to other points. With `bounds` only rows at most that squared distance away from the other points are
-/// wanted; where there are fewer than k the rest are row −1 at an infinite distance.
+/// wanted; where there are fewer than k the rest are row −1 at an infinite distance. A `part` of a larger table may
+/// have an arbitrarily small range.
 #[pyfunction]
-#[pyo3(signature = (x, k, queries, points, algorithm, n_jobs, progress, bounds = None))]
+#[pyo3(signature = (x, k, queries, points, algorithm, n_jobs, progress, bounds = None, part = false))]
 #[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
 #[expect(clippy::type_complexity, reason = "a pair of arrays is what Python gets")]
 fn k_neighbors<'py>(
@@ -56,13 +91,15 @@ fn k_neighbors<'py>(
     n_jobs: usize,
     progress: Option<Py<PyAny>>,
     bounds: Option<PyReadonlyArray1<'py, f64>>,
+    part: bool,
 ) -> PyResult<(Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f64>>)> {
     let algorithm = parse_algorithm(algorithm)?;
     let (x, queries) = (x.as_array(), queries.as_ref().map(|queries| queries.as_array()));
     let chosen = points.as_ref().map(|points| points.as_array().insert_axis(Axis(1)));
-    let bounds = bounds.map(|bounds| bounds.as_array().to_vec());
-    let (indices, squared) = run(py, n_jobs, progress, |task| {
-        let points = Points::new(x)?;
+    let bounds = bounds.as_ref().map(|bounds| bounds.as_array());
+    let (indices, squared) = run(py, n_jobs, progress, |progress| {
+        let bounds = bounds.map(|bounds| try_copied(bounds.iter().copied())).transpose()?;
+        let points = if part { Points::part(x)? } else { Points::new(x)? };
         let queries = queries.map(|queries| points.queries(queries)).transpose()?;
         let rows = chosen.map(|chosen| chosen_rows(&points, chosen)).transpose()?;
         let wanted = match (&queries, &rows, &bounds) {
@@ -71,20 +108,23 @@ fn k_neighbors<'py>(
             (None, Some(rows), _) => Queries::Rows(rows),
             (None, None, _) => Queries::All,
         };
-        task.expect(wanted.count(&points));
-        let found = neighbors::search(&points, wanted, k, algorithm, task)?;
-        let mut indices = try_zeros(found.indices.len())?;
-        for (out, &index) in indices.iter_mut().zip(&found.indices) {
-            *out = if index == neighbors::MISSING { -1 } else { i64::from(index) };
-        }
-        let shape = found.indices.raw_dim();
-        let indices = Array2::from_shape_vec(shape, indices).expect("as many as found");
-        Ok((indices, found.squared_distances))
+        progress.expect(wanted.count(&points));
+        let found = neighbors::search(&points, wanted, k, algorithm, progress)?;
+        Ok((row_numbers_or_missing(found.indices.view())?, found.squared_distances))
     })?;
     Ok((indices.into_pyarray(py), squared.into_pyarray(py)))
 }
 
-/// The sum of the shape operators of given neighbourhoods, any number of them.
+/// Row numbers for Python, −1 where there is none.
+fn row_numbers_or_missing(found: ArrayView2<u32>) -> Result<Array2<i64>> {
+    let mut indices = try_zeros(found.len())?;
+    for (out, &index) in indices.iter_mut().zip(&found) {
+        *out = if index == neighbors::MISSING { -1 } else { i64::from(index) };
+    }
+    Ok(Array2::from_shape_vec(found.raw_dim(), indices).expect("as many as found"))
+}
+
+/// The sum of the shape operators of given neighbourhoods, any number of them, in a table or in part of one.
 #[pyfunction]
 #[pyo3(signature = (x, neighbors, degenerate, n_jobs, progress))]
 fn shape_sum<'py>(
@@ -97,18 +137,20 @@ fn shape_sum<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let degenerate = parse_degenerate(degenerate)?;
     let (x, given) = (x.as_array(), neighbors.as_array());
-    let sum = run(py, n_jobs, progress, |task| {
-        let points = Points::new(x)?;
+    let sum = run(py, n_jobs, progress, |progress| {
+        let points = Points::part(x)?;
         let indices = neighbors::row_numbers("neighbors", given, points.len())?;
-        task.expect(indices.nrows());
-        Ok(mean::shape_sum(&points, indices.view(), degenerate, task)?.sum)
+        progress.expect(indices.nrows());
+        Ok(mean::shape_sum(&points, indices.view(), degenerate, progress)?.sum)
     })?;
     Ok(sum.into_pyarray(py))
 }
 
-/// The mean shape operator of x.
+/// The mean shape operator of x, with a weight for each row or without.
 #[pyfunction]
-#[pyo3(signature = (x, k, degenerate, algorithm, neighbors, n_jobs, progress))]
+#[pyo3(signature = (
+    x, k, degenerate, algorithm, neighbors, n_jobs, progress, include_self = false, weights = None
+))]
 #[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
 fn mean_shape_operator<'py>(
     py: Python<'py>,
@@ -119,49 +161,23 @@ fn mean_shape_operator<'py>(
     neighbors: Option<PyReadonlyArray2<'py, i64>>,
     n_jobs: usize,
     progress: Option<Py<PyAny>>,
+    include_self: bool,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let (degenerate, algorithm) = (parse_degenerate(degenerate)?, parse_algorithm(algorithm)?);
     let (x, given) = (x.as_array(), neighbors.as_ref().map(|given| given.as_array()));
-    let mean = run(py, n_jobs, progress, |task| {
+    let weights = weights.map(|weights| weights.as_array().to_vec());
+    let mean = run(py, n_jobs, progress, |progress| {
         let points = Points::new(x)?;
-        let indices = neighborhoods(&points, Queries::All, k, algorithm, given, task)?;
-        mean::mean_shape_operator(&points, indices.view(), degenerate, task)
+        let indices = patches(&points, Queries::All, k, algorithm, given, include_self, progress)?;
+        mean::weighted_mean(&points, indices.view(), weights.as_deref(), degenerate, progress)
     })?;
     Ok(mean.into_pyarray(py))
 }
 
-/// The mean shape operator of x over a random sample of its rows, in random order, and its standard error.
-#[pyfunction]
-#[pyo3(signature = (x, k, points, degenerate, algorithm, neighbors, n_jobs, progress))]
-#[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
-#[expect(clippy::type_complexity, reason = "a pair of arrays is what Python gets")]
-fn sampled_shape_operator<'py>(
-    py: Python<'py>,
-    x: PyReadonlyArray2<'py, f64>,
-    k: usize,
-    points: PyReadonlyArray1<'py, i64>,
-    degenerate: &str,
-    algorithm: &str,
-    neighbors: Option<PyReadonlyArray2<'py, i64>>,
-    n_jobs: usize,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
-    let (degenerate, algorithm) = (parse_degenerate(degenerate)?, parse_algorithm(algorithm)?);
-    let (x, given) = (x.as_array(), neighbors.as_ref().map(|given| given.as_array()));
-    let chosen = points.as_array().insert_axis(Axis(1));
-    let sampled = run(py, n_jobs, progress, |task| {
-        let points = Points::new(x)?;
-        let rows = chosen_rows(&points, chosen)?;
-        let queries = Queries::Rows(&rows);
-        let indices = neighborhoods(&points, queries, k, algorithm, given, task)?;
-        sample::mean_shape_operator(&points, indices.view(), degenerate, task)
-    })?;
-    Ok((sampled.mean.into_pyarray(py), sampled.standard_error.into_pyarray(py)))
-}
-
 /// The shape operators of some rows of x.
 #[pyfunction]
-#[pyo3(signature = (x, k, points, degenerate, algorithm, neighbors, n_jobs, progress))]
+#[pyo3(signature = (x, k, points, degenerate, algorithm, neighbors, n_jobs, progress, include_self = false))]
 #[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
 fn local_shape_operators<'py>(
     py: Python<'py>,
@@ -173,23 +189,24 @@ fn local_shape_operators<'py>(
     neighbors: Option<PyReadonlyArray2<'py, i64>>,
     n_jobs: usize,
     progress: Option<Py<PyAny>>,
+    include_self: bool,
 ) -> PyResult<Bound<'py, PyArray3<f64>>> {
     let (degenerate, algorithm) = (parse_degenerate(degenerate)?, parse_algorithm(algorithm)?);
     let (x, given) = (x.as_array(), neighbors.as_ref().map(|given| given.as_array()));
     let chosen = points.as_ref().map(|points| points.as_array().insert_axis(Axis(1)));
-    let operators = run(py, n_jobs, progress, |task| {
+    let operators = run(py, n_jobs, progress, |progress| {
         let points = Points::new(x)?;
         let rows = chosen.map(|chosen| chosen_rows(&points, chosen)).transpose()?;
         let queries = rows.as_ref().map_or(Queries::All, |rows| Queries::Rows(rows));
-        let indices = neighborhoods(&points, queries, k, algorithm, given, task)?;
-        local::shape_operators(&points, indices.view(), degenerate, task)
+        let indices = patches(&points, queries, k, algorithm, given, include_self, progress)?;
+        local::shape_operators(&points, indices.view(), degenerate, progress)
     })?;
     Ok(operators.into_pyarray(py))
 }
 
 /// The principal curvatures of every row of x.
 #[pyfunction]
-#[pyo3(signature = (x, k, degenerate, algorithm, neighbors, n_jobs, progress))]
+#[pyo3(signature = (x, k, degenerate, algorithm, neighbors, n_jobs, progress, include_self = false))]
 #[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
 fn principal_curvatures<'py>(
     py: Python<'py>,
@@ -200,13 +217,14 @@ fn principal_curvatures<'py>(
     neighbors: Option<PyReadonlyArray2<'py, i64>>,
     n_jobs: usize,
     progress: Option<Py<PyAny>>,
+    include_self: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let (degenerate, algorithm) = (parse_degenerate(degenerate)?, parse_algorithm(algorithm)?);
     let (x, given) = (x.as_array(), neighbors.as_ref().map(|given| given.as_array()));
-    let principal = run(py, n_jobs, progress, |task| {
+    let principal = run(py, n_jobs, progress, |progress| {
         let points = Points::new(x)?;
-        let indices = neighborhoods(&points, Queries::All, k, algorithm, given, task)?;
-        local::principal_curvatures(&points, indices.view(), degenerate, task)
+        let indices = patches(&points, Queries::All, k, algorithm, given, include_self, progress)?;
+        local::principal_curvatures(&points, indices.view(), degenerate, progress)
     })?;
     Ok(principal.into_pyarray(py))
 }
@@ -216,6 +234,20 @@ fn chosen_rows(points: &Points, chosen: ArrayView2<i64>) -> Result<Vec<u32>> {
     Ok(neighbors::row_numbers("points", chosen, points.len())?.into_raw_vec_and_offset().0)
 }
 
+/// The neighbours of the queries, each list with the query itself in front if it is to be included.
+fn patches(
+    points: &Points,
+    queries: Queries,
+    k: usize,
+    algorithm: Algorithm,
+    given: Option<ArrayView2<i64>>,
+    include_self: bool,
+    progress: &Progress,
+) -> Result<Array2<u32>> {
+    let lists = neighborhoods(points, queries, k, algorithm, given, progress)?;
+    if include_self { neighbors::with_own_rows(lists.view(), queries) } else { Ok(lists) }
+}
+
 /// The neighbours of the queries, as given or searched for. Announces both stages of the work.
 fn neighborhoods(
     points: &Points,
@@ -223,16 +255,16 @@ fn neighborhoods(
     k: usize,
     algorithm: Algorithm,
     given: Option<ArrayView2<i64>>,
-    task: &Task,
+    progress: &Progress,
 ) -> Result<Array2<u32>> {
     let count = queries.count(points);
-    task.expect(count);
+    progress.expect(count);
     match (given, queries) {
         (Some(given), Queries::Rows(rows)) => neighbors::as_given_rows(points, rows, k, given),
         (Some(given), _) => neighbors::as_given(points, k, given),
         (None, _) => {
-            task.expect(count);
-            Ok(neighbors::search(points, queries, k, algorithm, task)?.indices)
+            progress.expect(count);
+            Ok(neighbors::search(points, queries, k, algorithm, progress)?.indices)
         }
     }
 }
@@ -240,30 +272,35 @@ fn neighborhoods(
 /// Runs `work` on its own pool of `n_jobs` threads without the GIL.
 ///
 /// The calling thread waits, wakes every [`HEARTBEAT`] to let Python handle signals and to call
-/// `progress(done, total)`, and cancels the work if either raises. All its threads have ended when this
+/// `callback(done, total)`, and cancels the work if either raises. All its threads have ended when this
 /// returns, so nothing is left behind for a later `os.fork()`.
 fn run<T: Send>(
     py: Python<'_>,
     n_jobs: usize,
-    progress: Option<Py<PyAny>>,
-    work: impl FnOnce(&Task) -> Result<T> + Send,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce(&Progress) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let task = Task::new();
+    let progress = Progress::new();
+    let n_jobs = affordable_threads(n_jobs).map_err(to_exception)?;
     py.detach(|| {
         thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel();
-            let task = &task;
-            scope.spawn(move || {
-                let outcome = catch_unwind(AssertUnwindSafe(|| install(n_jobs, || work(task))));
+            let progress = &progress;
+            let worker = move || {
+                let outcome = catch_unwind(AssertUnwindSafe(|| install(n_jobs, || work(progress))));
                 // The receiver outlives this scope.
                 let _ = sender.send(outcome);
-            });
+            };
+            thread::Builder::new()
+                .spawn_scoped(scope, worker)
+                .map_err(|error| no_threads(n_jobs, &error))?;
             loop {
                 let outcome = receiver.recv_timeout(HEARTBEAT);
-                if (outcome.is_err() || progress.is_some())
-                    && let Err(raised) = Python::attach(|py| heartbeat(py, task, progress.as_ref()))
+                if (outcome.is_err() || callback.is_some())
+                    && let Err(raised) =
+                        Python::attach(|py| heartbeat(py, progress, callback.as_ref()))
                 {
-                    task.cancel();
+                    progress.cancel();
                     return Err(raised);
                 }
                 match outcome {
@@ -272,7 +309,7 @@ fn run<T: Send>(
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => {
                         return Err(PyRuntimeError::new_err(
-                            "the computation ended without an answer.",
+                            "the computation ended without a result.",
                         ));
                     }
                 }
@@ -281,23 +318,38 @@ fn run<T: Send>(
     })
 }
 
+/// As many threads as asked for, or as memory allows: the C library aborts a process that has no room for a new thread.
+fn affordable_threads(n_jobs: usize) -> Result<usize> {
+    let mut threads = n_jobs.min(MOST_THREADS);
+    loop {
+        match check_room((threads - 1) * BYTES_PER_THREAD) {
+            Err(_) if threads > 1 => threads /= 2,
+            outcome => return outcome.map(|()| threads),
+        }
+    }
+}
+
 /// Calls `work` on a pool of its own, all of whose threads have ended when this returns.
 fn install<T: Send>(n_jobs: usize, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     ThreadPoolBuilder::new()
-        .num_threads(n_jobs.min(MOST_THREADS))
+        .num_threads(n_jobs)
         .thread_name(|index| format!("shopca-{index}"))
         .build_scoped(|thread| thread.run(), |pool| pool.install(work))
-        .map_err(|error| {
-            PyRuntimeError::new_err(format!(
-                "could not start {n_jobs} threads: {error}. Use a smaller n_jobs."
-            ))
-        })
+        .map_err(|error| no_threads(n_jobs, &error))
 }
 
-fn heartbeat(py: Python<'_>, task: &Task, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+fn no_threads(n_jobs: usize, error: &dyn std::error::Error) -> PyErr {
+    let s = if n_jobs == 1 { "" } else { "s" };
+    PyRuntimeError::new_err(format!(
+        "could not start {n_jobs} thread{s}: {error}. \
+         Use a smaller n_jobs, or allow this process more threads or memory."
+    ))
+}
+
+fn heartbeat(py: Python<'_>, progress: &Progress, callback: Option<&Py<PyAny>>) -> PyResult<()> {
     py.check_signals()?;
-    if let Some(progress) = progress {
-        progress.call1(py, task.progress())?;
+    if let Some(callback) = callback {
+        callback.call1(py, progress.counts())?;
     }
     Ok(())
 }

@@ -7,26 +7,34 @@
 //! SE² = (1 − m/n) / (m (G − 1)) · Σ_g m_g (S̄_g − S̄)²        (entry by entry)
 //! ```
 //!
-//! Were s² the variance of an entry over all n points (divided by n − 1), the mean of a sample would have the variance
+//! Let s² be the variance of an entry over all n points (divided by n − 1). Then the mean of a sample has the variance
 //! (1 − m/n) s²/m. Groups of any sizes have E S̄_g² = (E S̄)² + (1/m_g − 1/n) s², and likewise S̄ itself with m, so
-//! that E Σ_g m_g (S̄_g − S̄)² = (G − 1) s²: SE² is right on average. As a square with G − 1 degrees of freedom it
-//! makes SE itself uncertain by about 1/√(2(G − 1)), 13 % for 32 groups.
+//! that E Σ_g m_g (S̄_g − S̄)² = (G − 1) s²: SE² is unbiased. It has G − 1 degrees of freedom, so
+//! SE itself is uncertain by about 1/√(2(G − 1)), 13 % for 32 groups.
 //!
-//! Squares of the single operators would be a little more certain, but each operator would have to exist as d×d,
+//! With weights w ≥ 0, S̄ = Σ w S / Σ w and likewise S̄_g, and the sum of the weights of a group stands for m_g, that of
+//! all for the m in front of G − 1: the standard error of a ratio, to first order in the spread of the groups' weights.
+//!
+//! The squares of single operators would give a slightly better estimate, but each operator would have to exist as d×d,
 //! which its factors avoid.
 
 use ndarray::{Array2, ArrayView2, Zip};
 
+use crate::block::{Block, check_weights};
 use crate::error::{Error, Result};
 use crate::frame::Degenerate;
-use crate::mean::{POINTS_PER_BLOCK, ShapeSum, for_each_sum};
+use crate::matrix::try_copied;
+use crate::mean::{POINTS_PER_BLOCK, for_each_sum};
+use crate::neighbors::check_neighborhoods;
 use crate::points::Points;
-use crate::task::Task;
+use crate::progress::Progress;
+use crate::scaling::Scaled;
+use crate::shape_sum::ShapeSum;
 
-/// Groups of a sample that has at least as many points; a smaller one has a group for each.
+/// Groups of a sample that has at least as many points; a smaller one has a group for each point.
 const GROUPS: usize = 32;
 
-/// A mean over a random sample of points, and how far the mean over all of them may be.
+/// A mean over a random sample of points, and its standard error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sampled {
     /// The mean of the sample's shape operators, d×d.
@@ -37,8 +45,10 @@ pub struct Sampled {
 
 /// The mean of the shape operators of a random sample of `points`.
 ///
-/// Each row of `neighbors` holds the neighbours of another point of the sample, among all of `points`. The rows must be in
+/// Each row of `neighbors` holds the neighbours of one point of the sample, among all of `points`. The rows must be in
 /// random order: groups of consecutive ones stand for samples of their own.
+///
+/// `weights` has a non-negative number for each of these rows; without it all have the same weight.
 ///
 /// The operators are summed as one wide product in each group, also where the mean over all points would be scattered:
 /// that takes a product over all points for each sum.
@@ -46,48 +56,80 @@ pub struct Sampled {
 /// ```
 /// use ndarray::Array2;
 /// use shopca_rs::neighbors::{self, Queries};
-/// use shopca_rs::{Algorithm, Degenerate, Points, Task, sample};
+/// use shopca_rs::{Algorithm, Degenerate, Points, Progress, sample};
 ///
 /// let x = Array2::from_shape_fn((500, 2), |(i, j)| (i as f64 * [0.7, 1.3][j]).sin());
-/// let (points, task) = (Points::new(x.view())?, Task::new());
+/// let (points, progress) = (Points::new(x.view())?, Progress::new());
 /// // A stand-in for a shuffle: 150 rows in an order that has nothing to do with the data.
 /// let rows: Vec<u32> = (0..150).map(|i| i * 197 % 500).collect();
-/// let found = neighbors::search(&points, Queries::Rows(&rows), 5, Algorithm::Auto, &task)?;
+/// let found = neighbors::search(&points, Queries::Rows(&rows), 5, Algorithm::Auto, &progress)?;
 /// let sampled =
-///     sample::mean_shape_operator(&points, found.indices.view(), Degenerate::Average, &task)?;
+///     sample::mean_shape_operator(&points, found.indices.view(), None, Degenerate::Average, &progress)?;
 /// assert!(sampled.standard_error[[0, 0]] < 0.1 * sampled.mean[[0, 0]].abs());
 /// # Ok::<(), shopca_rs::Error>(())
 /// ```
 pub fn mean_shape_operator(
     points: &Points,
     neighbors: ArrayView2<u32>,
+    weights: Option<&[f64]>,
     degenerate: Degenerate,
-    task: &Task,
+    progress: &Progress,
 ) -> Result<Sampled> {
+    check_neighborhoods(points, neighbors)?;
+    check_weights(weights, neighbors.nrows())?;
     let (count, k) = neighbors.dim();
-    if k < 2 {
-        return Err(Error::TooFewNeighbors { k });
-    }
     let (all, dim) = (points.len(), points.dim());
     if count < 2 || count > all {
         return Err(Error::SampleSize { given: count, most: all });
     }
     let neighbors = neighbors.as_standard_layout();
-    let lists: Vec<&[u32]> = neighbors.as_slice().expect("row-major").chunks_exact(k).collect();
-    let groups = GROUPS.min(count);
-    let cuts: Vec<usize> = (0..=groups).map(|group| group * count / groups).collect();
-    let blocks: Vec<&[&[u32]]> =
-        cuts.windows(2).flat_map(|cut| lists[cut[0]..cut[1]].chunks(POINTS_PER_BLOCK)).collect();
+    let lists = try_copied(neighbors.as_slice().expect("row-major").chunks_exact(k))?;
+    let scaled = Scaled::new(points)?;
+    let cuts = group_cuts(count);
+    let all_lists = Block { lists: &lists, weights };
+    let blocks: Vec<Block> = cuts
+        .windows(2)
+        .flat_map(|cut| all_lists.slice(cut[0], cut[1]).chunks(POINTS_PER_BLOCK))
+        .collect();
     let (mut sums, mut group) = (GroupedSum::empty(dim)?, ShapeSum::empty(dim)?);
-    for_each_sum(points, &blocks, k, degenerate, task, |sum| {
+    for_each_sum(&scaled, &blocks, k, degenerate, progress, |sum| {
         group.merge(sum);
         if sums.total.count + group.count == cuts[sums.groups + 1] {
             sums.push(&group);
-            group.count = 0;
+            (group.count, group.weight) = (0, 0.0);
             group.sum.fill(0.0);
         }
     })?;
-    Ok(sums.finish(all))
+    let mut sampled = sums.finish(all);
+    scaled.restore(&mut sampled.mean)?;
+    scaled.restore(&mut sampled.standard_error)?;
+    Ok(sampled)
+}
+
+/// Where each group of a sample of `count` points begins, and where the last one ends.
+pub fn group_cuts(count: usize) -> Vec<usize> {
+    let groups = GROUPS.min(count);
+    (0..=groups).map(|group| group * count / groups).collect()
+}
+
+/// The mean over a sample of `all` points and its standard error, from the number of points and the sum of each of its
+/// groups, two or more. For callers that hold the points of one group at a time: [`group_cuts`] says how to cut.
+pub fn mean_of_groups<'a>(
+    groups: impl IntoIterator<Item = (usize, ArrayView2<'a, f64>)>,
+    all: usize,
+) -> Result<Sampled> {
+    let mut sums: Option<GroupedSum> = None;
+    for (count, sum) in groups {
+        let sums = match &mut sums {
+            Some(sums) => sums,
+            None => sums.insert(GroupedSum::empty(sum.nrows())?),
+        };
+        sums.push(&ShapeSum { count, weight: count as f64, sum: sum.to_owned() });
+    }
+    match sums {
+        Some(sums) if sums.groups > 1 => Ok(sums.finish(all)),
+        few => Err(Error::SampleSize { given: few.map_or(0, |sums| sums.total.count), most: all }),
+    }
 }
 
 /// The sum over some groups, and how far their means are apart.
@@ -105,8 +147,8 @@ impl GroupedSum {
 
     /// A group of m_g points whose mean is δ away from that of the m before adds m m_g / (m + m_g) δ² to the squares.
     fn push(&mut self, group: &ShapeSum) {
-        if self.groups > 0 {
-            let (before, new) = (self.total.count as f64, group.count as f64);
+        let (before, new) = (self.total.weight, group.weight);
+        if before > 0.0 && new > 0.0 {
             let weight = (before * new / (before + new)).sqrt();
             Zip::from(&mut self.deviation).and(&self.total.sum).and(&group.sum).for_each(
                 |deviation, total, sum| {
@@ -120,8 +162,8 @@ impl GroupedSum {
 
     /// The mean and its standard error as an estimate of the mean over `all` points.
     fn finish(self, all: usize) -> Sampled {
-        let (count, freedom) = (self.total.count as f64, (self.groups - 1) as f64);
-        let factor = ((1.0 - count / all as f64) / (count * freedom)).sqrt();
+        let (share, freedom) = (self.total.count as f64 / all as f64, (self.groups - 1) as f64);
+        let factor = ((1.0 - share) / (self.total.weight * freedom)).sqrt();
         let standard_error = self.deviation * factor;
         Sampled { mean: self.total.mean(), standard_error }
     }
@@ -145,18 +187,18 @@ mod tests {
     }
 
     fn sampled(x: &Array2<f64>, rows: &[u32], k: usize) -> Result<Sampled> {
-        let (points, task) = (Points::new(x.view())?, Task::new());
-        let found = neighbors::search(&points, Queries::Rows(rows), k, Algorithm::Auto, &task)?;
-        mean_shape_operator(&points, found.indices.view(), Degenerate::Average, &task)
+        let (points, progress) = (Points::new(x.view())?, Progress::new());
+        let found = neighbors::search(&points, Queries::Rows(rows), k, Algorithm::Auto, &progress)?;
+        mean_shape_operator(&points, found.indices.view(), None, Degenerate::Average, &progress)
     }
 
     /// The formula of the module's comment, from single operators.
     fn by_definition(x: &Array2<f64>, rows: &[u32], k: usize) -> Sampled {
-        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
-        let found =
-            neighbors::search(&points, Queries::Rows(rows), k, Algorithm::Brute, &task).unwrap();
+        let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
+        let found = neighbors::search(&points, Queries::Rows(rows), k, Algorithm::Brute, &progress)
+            .unwrap();
         let operators =
-            local::shape_operators(&points, found.indices.view(), Degenerate::Average, &task)
+            local::shape_operators(&points, found.indices.view(), Degenerate::Average, &progress)
                 .unwrap();
         let mean = operators.mean_axis(Axis(0)).unwrap();
         let (count, groups) = (rows.len(), rows.len().min(32));
@@ -190,16 +232,43 @@ mod tests {
     }
 
     #[test]
+    fn groups_summed_elsewhere_have_the_same_mean_and_error() {
+        let x = cloud(300, 3);
+        let rows: Vec<u32> = (0..100).map(|i| i * 77 % 300).collect();
+        let points = Points::new(x.view()).unwrap();
+        let progress = Progress::new();
+        let found = neighbors::search(&points, Queries::Rows(&rows), 6, Algorithm::Auto, &progress)
+            .unwrap();
+        let sums: Vec<ShapeSum> = group_cuts(rows.len())
+            .windows(2)
+            .map(|cut| {
+                let group = found.indices.slice(ndarray::s![cut[0]..cut[1], ..]);
+                mean::shape_sum(&points, group, Degenerate::Average, &progress).unwrap()
+            })
+            .collect();
+        let groups = || sums.iter().map(|group| (group.count, group.sum.view()));
+        let expected = sampled(&x, &rows, 6).unwrap();
+        assert_eq!(mean_of_groups(groups(), 300), Ok(expected));
+        let one = mean_of_groups(groups().take(1), 300);
+        assert_eq!(one, Err(Error::SampleSize { given: 3, most: 300 }));
+    }
+
+    #[test]
     fn all_points_have_no_error() {
         let x = cloud(200, 3);
         let rows: Vec<u32> = (0..200).map(|i| i * 77 % 200).collect();
         let got = sampled(&x, &rows, 6).unwrap();
         assert!(got.standard_error.iter().all(|&error| error == 0.0));
         let points = Points::new(x.view()).unwrap();
-        let task = Task::new();
-        let found = neighbors::search(&points, Queries::All, 6, Algorithm::Auto, &task).unwrap();
-        let full =
-            mean::mean_shape_operator(&points, found.indices.view(), Degenerate::Average, &task);
+        let progress = Progress::new();
+        let found =
+            neighbors::search(&points, Queries::All, 6, Algorithm::Auto, &progress).unwrap();
+        let full = mean::mean_shape_operator(
+            &points,
+            found.indices.view(),
+            Degenerate::Average,
+            &progress,
+        );
         assert!(close(&got.mean, &full.unwrap()));
     }
 

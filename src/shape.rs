@@ -21,8 +21,11 @@
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayViewMut2};
 
-use crate::frame::{Frame, symmetric_eigen};
-use crate::matrix::{matrix, matrix_mut};
+use crate::error::Result;
+use crate::frame::Frame;
+use crate::matrix::{matrix, matrix_mut, try_reserve, try_resize, try_zeros};
+use crate::routes::{HadamardSquare, hadamard_square};
+use crate::symmetric_eigen::symmetric_eigen;
 
 /// The shape operator S = −II C of one frame, d×d.
 ///
@@ -33,19 +36,21 @@ use crate::matrix::{matrix, matrix_mut};
 ///
 /// // Along the first axis C = diag(2, 0), P = I and II = I.
 /// let line = array![[-1.0, 0.0], [1.0, 0.0]];
-/// let s = shape_operator(&Frame::new(line.view(), Degenerate::Average).unwrap());
+/// let s = shape_operator(&Frame::new(line.view(), Degenerate::Average)?)?;
 /// assert!((s - array![[-2.0, 0.0], [0.0, 0.0]]).iter().all(|gap| gap.abs() < 1e-15));
+/// # Ok::<(), shopca_rs::Error>(())
 /// ```
-pub fn shape_operator(frame: &Frame) -> Array2<f64> {
-    let mut operator = Array2::zeros((frame.dim, frame.dim));
-    Shaper::new().add_operator(frame, operator.view_mut());
-    operator
+pub fn shape_operator(frame: &Frame) -> Result<Array2<f64>> {
+    let dim = frame.dim;
+    let mut entries = try_zeros(dim.saturating_mul(dim))?;
+    Shaper::new().add_operator(frame, matrix_mut(&mut entries, dim, dim))?;
+    Ok(Array2::from_shape_vec((dim, dim), entries).expect("d×d entries"))
 }
 
 /// The d eigenvalues of S, ascending: the principal curvatures. All are real and none is positive,
 /// because S is similar to −C^½ II C^½.
-pub fn principal_curvatures(frame: &Frame) -> Result<Vec<f64>, String> {
-    let mut principal = vec![0.0; frame.dim];
+pub fn principal_curvatures(frame: &Frame) -> Result<Vec<f64>> {
+    let mut principal = try_zeros(frame.dim)?;
     Shaper::new().principal_curvatures(frame, &mut principal)?;
     Ok(principal)
 }
@@ -69,19 +74,26 @@ impl Shaper {
     }
 
     /// Appends the r rows of Y = −½ Λ (W + W A) to `rows`, so that S = Yᵀ W.
-    pub(crate) fn push_left(&mut self, frame: &Frame, rows: &mut Vec<f64>) {
-        self.fill_half(frame);
+    pub(crate) fn push_left(&mut self, frame: &Frame, rows: &mut Vec<f64>) -> Result<()> {
+        self.fill_half(frame)?;
+        try_reserve(rows, self.half.len())?;
         for (half, value) in self.half.chunks_exact(frame.dim).zip(&frame.values) {
             rows.extend(half.iter().map(|entry| entry * value));
         }
+        Ok(())
     }
 
     /// operator += S.
-    pub(crate) fn add_operator(&mut self, frame: &Frame, mut operator: ArrayViewMut2<f64>) {
-        let mut left = Vec::with_capacity(frame.rank() * frame.dim);
-        self.push_left(frame, &mut left);
+    pub(crate) fn add_operator(
+        &mut self,
+        frame: &Frame,
+        mut operator: ArrayViewMut2<f64>,
+    ) -> Result<()> {
+        let mut left = Vec::new();
+        self.push_left(frame, &mut left)?;
         let left = matrix(&left, frame.rank(), frame.dim);
         general_mat_mul(1.0, &left.t(), &frame.directions(), 1.0, &mut operator);
+        Ok(())
     }
 
     /// The spectrum of −½ Λ^½ (I + W A Wᵀ) Λ^½, filled up with zeros.
@@ -89,39 +101,47 @@ impl Shaper {
         &mut self,
         frame: &Frame,
         principal: &mut [f64],
-    ) -> Result<(), String> {
+    ) -> Result<()> {
         principal.fill(0.0);
         let rank = frame.rank();
         if rank == 0 {
             return Ok(());
         }
-        self.fill_half(frame);
+        self.fill_half(frame)?;
         let half = matrix(&self.half, rank, frame.dim);
-        let mut core = frame.directions().dot(&half.t());
-        let roots: Vec<f64> = frame.values.iter().map(|value| value.max(0.0).sqrt()).collect();
+        let mut entries = try_zeros(rank * rank)?;
+        let mut core = matrix_mut(&mut entries, rank, rank);
+        general_mat_mul(1.0, &frame.directions(), &half.t(), 0.0, &mut core);
+        // Subnormal eigenvalues are scaled to about 1, where LAPACK keeps the digits they have.
+        let tiny = frame.values[0] < f64::MIN_POSITIVE;
+        let unit = if tiny { f64::MIN_POSITIVE } else { 1.0 };
+        let mut roots = try_zeros(rank)?;
+        for (root, value) in roots.iter_mut().zip(&frame.values) {
+            *root = (value.max(0.0) / unit).sqrt();
+        }
         for ((j, l), entry) in core.indexed_iter_mut() {
             *entry *= roots[j] * roots[l];
         }
-        let entries = core.as_slice_mut().expect("a product is row-major");
-        for (out, value) in principal.iter_mut().zip(symmetric_eigen(entries, rank)?) {
+        for (out, value) in principal.iter_mut().zip(symmetric_eigen(&mut entries, rank)?) {
             // −0.0 and rounding above zero both become 0.
-            *out = if value < 0.0 { value } else { 0.0 };
+            *out = if value < 0.0 { value * unit } else { 0.0 };
         }
         Ok(())
     }
 
     /// half = −½ (W + W A), where A sums the contributions of all eigenspaces.
-    fn fill_half(&mut self, frame: &Frame) {
+    fn fill_half(&mut self, frame: &Frame) -> Result<()> {
         let (rank, dim) = (frame.rank(), frame.dim);
         self.half.clear();
+        try_reserve(&mut self.half, frame.directions.len())?;
         self.half.extend_from_slice(&frame.directions);
-        self.add_simple_spaces(frame);
+        self.add_simple_spaces(frame)?;
         for space in frame.spaces.iter().filter(|space| space.len() > 1) {
             let basis = &frame.directions[space.start * dim..space.end * dim];
             let share = 1.0 / (space.len() + 2) as f64;
             fill_diagonal(&mut self.diagonal, basis, dim);
             self.add_diagonal_product(frame, share);
-            self.add_hadamard_square(frame, basis, 2.0 * share);
+            self.add_hadamard_square(frame, basis, 2.0 * share)?;
         }
         if rank < dim {
             let share = 1.0 / (dim - rank + 2) as f64;
@@ -135,25 +155,28 @@ impl Shaper {
                     *out += 2.0 * share * (2.0 * n - 1.0) * w;
                 }
             }
-            self.add_hadamard_square(frame, &frame.directions, 2.0 * share);
+            self.add_hadamard_square(frame, &frame.directions, 2.0 * share)?;
         }
         self.half.iter_mut().for_each(|entry| *entry *= -0.5);
+        Ok(())
     }
 
-    /// half += W P Pᵀ over the directions that are alone with their eigenvalue.
-    fn add_simple_spaces(&mut self, frame: &Frame) {
+    /// half += W P Pᵀ over the directions whose eigenvalue is simple.
+    fn add_simple_spaces(&mut self, frame: &Frame) -> Result<()> {
         let (rank, dim) = (frame.rank(), frame.dim);
         self.squares.clear();
+        try_reserve(&mut self.squares, frame.directions.len())?;
         for space in frame.spaces.iter().filter(|space| space.len() == 1) {
             let direction = &frame.directions[space.start * dim..space.end * dim];
             self.squares.extend(direction.iter().map(|entry| entry * entry));
         }
         let simple = self.squares.len() / dim;
         let squares = matrix(&self.squares, simple, dim);
-        self.products.resize(rank * simple, 0.0);
+        try_resize(&mut self.products, rank * simple, 0.0)?;
         let mut products = matrix_mut(&mut self.products, rank, simple);
         general_mat_mul(1.0, &frame.directions(), &squares.t(), 0.0, &mut products);
         general_mat_mul(1.0, &products, &squares, 1.0, &mut matrix_mut(&mut self.half, rank, dim));
+        Ok(())
     }
 
     /// half += share · (W n) nᵀ with n the current diagonal.
@@ -170,14 +193,15 @@ impl Shaper {
     /// half += factor · W (G∘G) with G = BᵀB over the b rows of `basis`.
     ///
     /// G∘G = KᵀK where the rows of K are the b(b + 1)/2 products of two rows of B, times √2 for two
-    /// different ones; K is the smaller factor once d exceeds about b²/2.
-    fn add_hadamard_square(&mut self, frame: &Frame, basis: &[f64], factor: f64) {
+    /// different ones.
+    fn add_hadamard_square(&mut self, frame: &Frame, basis: &[f64], factor: f64) -> Result<()> {
         let (rank, dim) = (frame.rank(), frame.dim);
         let size = basis.len() / dim;
         let mut half = matrix_mut(&mut self.half, rank, dim);
-        let pairs = size * (size + 1) / 2;
-        if 2 * pairs * rank < dim * (size + rank) {
+        if hadamard_square(size, rank, dim) == HadamardSquare::Pairs {
+            let pairs = size * (size + 1) / 2;
             self.wide.clear();
+            try_reserve(&mut self.wide, pairs * dim)?;
             for (j, first) in basis.chunks_exact(dim).enumerate() {
                 for (l, second) in basis.chunks_exact(dim).enumerate().skip(j) {
                     let weight = if l == j { 1.0 } else { std::f64::consts::SQRT_2 };
@@ -185,18 +209,19 @@ impl Shaper {
                 }
             }
             let wide = matrix(&self.wide, pairs, dim);
-            self.products.resize(rank * pairs, 0.0);
+            try_resize(&mut self.products, rank * pairs, 0.0)?;
             let mut products = matrix_mut(&mut self.products, rank, pairs);
             general_mat_mul(factor, &frame.directions(), &wide.t(), 0.0, &mut products);
             general_mat_mul(1.0, &products, &wide, 1.0, &mut half);
         } else {
             let basis = matrix(basis, size, dim);
-            self.wide.resize(dim * dim, 0.0);
+            try_resize(&mut self.wide, dim.saturating_mul(dim), 0.0)?;
             let mut gram = matrix_mut(&mut self.wide, dim, dim);
             general_mat_mul(1.0, &basis.t(), &basis, 0.0, &mut gram);
             gram.mapv_inplace(|entry| entry * entry);
             general_mat_mul(factor, &frame.directions(), &gram, 1.0, &mut half);
         }
+        Ok(())
     }
 }
 
@@ -214,19 +239,21 @@ fn fill_diagonal(diagonal: &mut Vec<f64>, basis: &[f64], dim: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{Degenerate, Framer, Route};
+    use crate::frame::{Degenerate, Framer};
+    use crate::routes::Eigenproblem;
 
     #[test]
     fn both_eigenproblems_give_the_same_operator() {
         for (k, dim) in [(2, 2), (3, 7), (6, 6), (9, 4), (13, 36), (50, 60), (70, 45)] {
             let x =
                 Array2::from_shape_fn((k, dim), |(i, j)| ((i * 29 + j * 83) as f64 * 0.61).sin());
-            let operator = |route| {
-                let mut framer = Framer::with_route(k, dim, Degenerate::Average, route);
+            let operator = |problem| {
+                let mut framer = Framer::with(k, dim, Degenerate::Average, problem).unwrap();
                 let rows = x.rows().into_iter().map(|row| row.to_vec());
-                shape_operator(framer.frame(rows).unwrap())
+                shape_operator(framer.frame(rows).unwrap()).unwrap()
             };
-            let (gram, covariance) = (operator(Route::Gram), operator(Route::Covariance));
+            let (gram, covariance) =
+                (operator(Eigenproblem::Gram), operator(Eigenproblem::Covariance));
             let norm = |m: &Array2<f64>| m.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
             let gap = norm(&(&gram - &covariance)) / norm(&covariance);
             assert!(gap < 1e-12, "k {k}, d {dim}: {gap}");

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import nasty
 import pytest
+from browsing import CHROMIUM, start_browser
 from hypothesis import settings
+from shopca_rs.cli.tables import read_table
 from threadpoolctl import threadpool_limits
 
 settings.register_profile("suite", derandomize=True, deadline=None, max_examples=40, database=None)
@@ -64,3 +66,39 @@ def run_python(start_python):
         return out
 
     return run
+
+
+@pytest.fixture
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("no chromium is installed")
+    driver = start_browser()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write a file and read it as a table."""
+
+    def read(content, name="data.csv", **options):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read_table(path, **options)
+
+    return read
+
+
+@pytest.fixture
+def refused(read, tmp_path):
+    """Write a file that must not become a table, and return the one line that says why."""
+
+    def refused(content, name="data.csv", **options):
+        with pytest.raises((ValueError, OSError)) as caught:
+            read(content, name, **options)
+        line = str(caught.value)
+        assert "\n" not in line
+        assert line.endswith((".", "?"))
+        return line.replace(f"{tmp_path}/", "")
+
+    return refused

@@ -3,16 +3,16 @@
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 use shopca_rs::neighbors::{self, Queries, squared_distance};
-use shopca_rs::{Algorithm, Degenerate, Points, Task, local, mean};
+use shopca_rs::{Algorithm, Degenerate, Points, Progress, local, mean};
 
 fn mean_of(x: &Array2<f64>, k: usize) -> Array2<f64> {
     mean_with(x, k, Degenerate::Average)
 }
 
 fn mean_with(x: &Array2<f64>, k: usize, degenerate: Degenerate) -> Array2<f64> {
-    let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
-    let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &task).unwrap();
-    mean::mean_shape_operator(&points, found.indices.view(), degenerate, &task).unwrap()
+    let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
+    let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &progress).unwrap();
+    mean::mean_shape_operator(&points, found.indices.view(), degenerate, &progress).unwrap()
 }
 
 fn relative_gap(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
@@ -45,10 +45,10 @@ proptest! {
 
     #[test]
     fn neighbours_are_the_smallest_by_distance_and_index((x, k) in prop_oneof![clouds(), grids()]) {
-        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
+        let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
         let mut answers = Vec::new();
         for algorithm in [Algorithm::Brute, Algorithm::KdTree] {
-            answers.push(neighbors::search(&points, Queries::All, k, algorithm, &task).unwrap());
+            answers.push(neighbors::search(&points, Queries::All, k, algorithm, &progress).unwrap());
         }
         prop_assert_eq!(&answers[0], &answers[1]);
         for i in 0..points.len() {
@@ -94,11 +94,11 @@ proptest! {
 
     #[test]
     fn curvatures_are_never_positive_and_sum_to_the_trace((x, k) in prop_oneof![clouds(), grids()]) {
-        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
-        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &task).unwrap();
+        let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
+        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &progress).unwrap();
         for degenerate in [Degenerate::Average, Degenerate::Lapack] {
             let principal =
-                local::principal_curvatures(&points, found.indices.view(), degenerate, &task).unwrap();
+                local::principal_curvatures(&points, found.indices.view(), degenerate, &progress).unwrap();
             prop_assert!(principal.iter().all(|&value| value <= 0.0));
             let mean = mean_with(&x, k, degenerate).diag().sum();
             let trace = principal.sum() / x.nrows() as f64;
@@ -108,21 +108,21 @@ proptest! {
 
     #[test]
     fn the_mean_is_the_mean_of_the_local_operators((x, k) in prop_oneof![clouds(), grids()]) {
-        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
-        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &task).unwrap();
+        let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
+        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &progress).unwrap();
         let local =
-            local::shape_operators(&points, found.indices.view(), Degenerate::Average, &task).unwrap();
+            local::shape_operators(&points, found.indices.view(), Degenerate::Average, &progress).unwrap();
         let expected = local.mean_axis(Axis(0)).unwrap();
         prop_assert!(relative_gap(&mean_of(&x, k), &expected) < 1e-12 || expected.iter().all(|v| *v == 0.0));
     }
 
     #[test]
     fn sums_over_parts_merge_to_the_sum_over_all((x, k) in clouds(), cut in 0.0..1.0_f64) {
-        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
-        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &task).unwrap();
+        let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
+        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &progress).unwrap();
         let (head, tail) = found.indices.view().split_at(Axis(0), (cut * x.nrows() as f64) as usize);
-        let mut merged = mean::shape_sum(&points, head, Degenerate::Average, &task).unwrap();
-        merged.merge(&mean::shape_sum(&points, tail, Degenerate::Average, &task).unwrap());
+        let mut merged = mean::shape_sum(&points, head, Degenerate::Average, &progress).unwrap();
+        merged.merge(&mean::shape_sum(&points, tail, Degenerate::Average, &progress).unwrap());
         prop_assert_eq!(merged.count, x.nrows());
         prop_assert!(relative_gap(&merged.mean(), &mean_of(&x, k)) < 1e-12);
     }
@@ -172,10 +172,11 @@ fn brute_force_over_many_groups_leaves_no_neighbour_out() {
             Queries::Points(&others),
             Queries::Within(&others, &bounds),
         ] {
-            let task = Task::new();
-            let found = neighbors::search(&points, queries, k, Algorithm::Brute, &task).unwrap();
+            let progress = Progress::new();
+            let found =
+                neighbors::search(&points, queries, k, Algorithm::Brute, &progress).unwrap();
             if dim <= 32 {
-                let tree = neighbors::search(&points, queries, k, Algorithm::KdTree, &task);
+                let tree = neighbors::search(&points, queries, k, Algorithm::KdTree, &progress);
                 assert_eq!(tree.unwrap(), found, "data set {number}, {queries:?}");
             }
             for line in 0..queries.count(&points) {
@@ -209,7 +210,7 @@ fn bounds_of_another_number_of_queries_are_refused() {
         Queries::Within(&points, &[1.0; 29]),
         3,
         Algorithm::Auto,
-        &Task::new(),
+        &Progress::new(),
     );
     assert_eq!(
         found.unwrap_err().to_string(),
@@ -235,10 +236,12 @@ fn wide_data_give_the_mean_of_their_local_operators() {
     let wave = |i: usize, j: usize| ((i * 31 + j * 17) as f64 * 0.37).sin();
     let check = |n: usize, d: usize, k: usize, entry: &dyn Fn(usize, usize) -> f64| {
         let x = Array2::from_shape_fn((n, d), |(i, j)| entry(i, j));
-        let (points, task) = (Points::new(x.view()).unwrap(), Task::new());
-        let found = neighbors::search(&points, Queries::All, k, Algorithm::Auto, &task).unwrap();
+        let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
+        let found =
+            neighbors::search(&points, Queries::All, k, Algorithm::Auto, &progress).unwrap();
         let indices = found.indices.view();
-        let local = local::shape_operators(&points, indices, Degenerate::Average, &task).unwrap();
+        let local =
+            local::shape_operators(&points, indices, Degenerate::Average, &progress).unwrap();
         let gap = relative_gap(&mean_of(&x, k), &local.mean_axis(Axis(0)).unwrap());
         assert!(gap < 1e-12, "n {n}, d {d}, k {k}: {gap}");
     };

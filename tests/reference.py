@@ -21,6 +21,12 @@ def neighbors(X, k):
     return np.array([nearest(X, query, k, own) for own, query in enumerate(X)])
 
 
+def patches(X, k, include_self):
+    """Row numbers of the points whose covariance is taken: the neighbours, and the point itself if wanted."""
+    others = neighbors(X, k)
+    return np.column_stack([others, np.arange(len(X))]) if include_self else others
+
+
 def frame(C):
     """Eigenvectors of a covariance, as columns."""
     return np.linalg.eigh(C)[1]
@@ -100,7 +106,28 @@ def random_basis(rng):
     return basis
 
 
+def weighted_mean(X, k, weights, include_self=False):
+    """Σ w S / Σ w over the rows of weight above 0, with neighbours among these alone."""
+    kept = weights > 0
+    X, weights = X[kept], weights[kept]
+    operators = [averaged_operator(X[patch]) for patch in patches(X, k, include_self)]
+    return np.average(operators, axis=0, weights=weights)
+
+
 def relative_error(got, expected):
     """‖got − expected‖ / ‖expected‖ in the Frobenius norm; the plain error where expected is zero."""
     scale = np.linalg.norm(expected)
     return np.linalg.norm(got - expected) / (scale if scale > 0 else 1.0)
+
+
+def eigengaps(Sigma, S, alphas, m, criterion):
+    """The eigengap at every α from whole spectra; α = ∞ stands for S̄ alone."""
+    scale = np.trace(Sigma) / abs(np.trace(S))
+    gaps = []
+    for alpha in alphas:
+        values = np.linalg.eigvals(S if np.isinf(alpha) else Sigma + alpha * scale * S)
+        values = values[np.argsort(-values.real, kind="stable")]
+        following = values[m].real if m < len(values) else 0.0
+        divisor = np.abs(values).sum() if criterion == "mass" else np.abs(values[m - 1])
+        gaps.append((values[m - 1].real - following) / divisor)
+    return np.array(gaps)

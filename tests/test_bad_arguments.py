@@ -2,11 +2,11 @@ import nasty
 import numpy as np
 import pytest
 from refusals import cases, refuses
-from shopca_rs import curvatures, k_neighbors, local_shape_operators, mean_shape_operator
+from shopca_rs import k_neighbors, local_shape_operators, mean_shape_operator, operator_curvatures
 
 X = nasty.continuous(50, 3)
 FOUND = k_neighbors(X, 4)[0]
-OPERATORS = [mean_shape_operator, local_shape_operators, curvatures]
+OPERATORS = [mean_shape_operator, local_shape_operators, operator_curvatures]
 
 every_operator = pytest.mark.parametrize("function", OPERATORS, ids=lambda function: function.__name__)
 every_function = pytest.mark.parametrize(

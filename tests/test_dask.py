@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import shopca_rs
-from shopca_rs.dask import SHOPCA, candidates, from_npy, groups, mean_shape_operator, operators
+from shopca_rs.dask import SHOPCA, blocks, candidates, from_npy, mean_shape_operator, operators
 from shopca_rs.dask.chunks import as_chunks
 from shopca_rs.dask.workers import Workers
 from sklearn.base import clone
@@ -140,13 +140,13 @@ def test_single_precision_is_computed_in_double():
 
 
 def test_blocks_of_queries_larger_than_their_candidates_may_be_are_cut(monkeypatch):
-    monkeypatch.setattr(groups, "_LIST_BYTES", 4000)
+    monkeypatch.setattr(blocks, "_LIST_BYTES", 4000)
     X = nasty.continuous(120, 4)
-    blocks = groups.blocks_of_all(
+    cut = blocks.blocks_of_all(
         as_chunks(da.from_array(X, chunks=(50, 4))), K, "sharded", Workers(1, 1 << 30, 1)
     )
-    assert len(blocks) > 3
-    assert [row for (rows,) in blocks for row in rows] == list(range(120))
+    assert len(cut) > 3
+    assert [row for (rows,) in cut for row in rows] == list(range(120))
     ours = mean_shape_operator(da.from_array(X, chunks=(50, 4)), K, mode="sharded").compute()
     assert worst(ours, shopca_rs.mean_shape_operator(X, K)) < 1e-12
 
@@ -230,7 +230,8 @@ def test_transform_stays_lazy_and_gives_what_the_plain_model_gives(frame):
     np.testing.assert_allclose(embedded.compute(), model.to_plain().transform(in_memory), atol=1e-12)
     np.testing.assert_allclose(model.fit_transform(lazy).compute(), embedded.compute())
     assert model.transform(in_memory[:5]).shape == (5, 2)
-    single = model.transform(da.from_array(in_memory.to_numpy(dtype=np.float32), chunks=(50, 4)))
+    bare = SHOPCA().fit(lazy.to_dask_array(lengths=True))
+    single = bare.transform(da.from_array(in_memory.to_numpy(dtype=np.float32), chunks=(50, 4)))
     assert single.dtype == single.compute().dtype == np.float32
 
 
@@ -333,8 +334,8 @@ def test_bad_arguments_are_refused(arguments):
 
 
 def test_transform_of_other_columns_is_refused(frame):
-    with pytest.raises(ValueError, match="must have 4 columns as in fit, got 3"):
-        SHOPCA().fit(frame[1]).transform(da.ones((10, 3)))
+    with pytest.raises(ValueError, match="3 features, but SHOPCA is expecting 4"):
+        SHOPCA().fit(frame[1].to_dask_array(lengths=True)).transform(da.ones((10, 3)))
 
 
 def test_constant_data_fall_back_to_pca_with_a_warning():

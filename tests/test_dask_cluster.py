@@ -11,11 +11,20 @@ import dask.array as da
 import nasty
 import numpy as np
 import pytest
+import shapes
 import shopca_rs
 from distributed import Client, LocalCluster, WorkerPlugin, wait
-from shopca_rs.dask import SHOPCA, from_npy, mean_shape_operator
+from shopca_rs.dask import (
+    LPP,
+    SHOPCA,
+    curvatures,
+    from_npy,
+    mean_shape_operator,
+    quality,
+    trustworthiness,
+)
 from shopca_rs.dask.chunks import as_chunks
-from shopca_rs.dask.walks import Walk
+from shopca_rs.dask.streaming import Walk
 from shopca_rs.dask.workers import workers
 
 K = 8
@@ -39,8 +48,8 @@ def client():
 
 
 @pytest.fixture
-def mortal():
-    """Workers for one test alone: on a busy machine dask does not always replace one that died."""
+def own():
+    """A cluster for one test alone: its workers may be killed, and its scheduler knows no other tasks."""
     with cluster("1GiB") as client:
         yield client
 
@@ -49,8 +58,16 @@ def pids(client):
     return [worker["pid"] for worker in client.run(lambda: {"pid": os.getpid()}).values()]
 
 
-def unfinished_tasks(client):
-    return client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+def known_tasks(client):
+    """The tasks of a scheduler with their states and with those that still want them."""
+
+    def describe(dask_scheduler):
+        return {
+            str(task.key): (task.state, [str(client) for client in task.who_wants or ()])
+            for task in dask_scheduler.tasks.values()
+        }
+
+    return client.run_on_scheduler(describe)
 
 
 def finished_tasks(client, name):
@@ -67,6 +84,13 @@ def eventually(condition, seconds=60):
         time.sleep(0.05)
 
 
+def nothing_is_left(client):
+    try:
+        eventually(lambda: not known_tasks(client))
+    except AssertionError:
+        pytest.fail(f"the scheduler still knows {known_tasks(client)}")
+
+
 def test_the_workers_threads_and_memory_are_known(client):
     found = workers()
     assert (found.threads, found.threads_each, found.memory) == (2, 1, 1 << 30)
@@ -81,6 +105,29 @@ def test_a_fit_on_the_cluster_is_the_fit_in_memory(client, mode):
     np.testing.assert_allclose(model.components_, expected.components_, atol=1e-9)
 
 
+@pytest.mark.parametrize("mode", ["replicated", "sharded"])
+def test_lpp_on_the_cluster_is_that_in_memory(client, mode, tmp_path):
+    X = nasty.continuous(1500, 6)
+    model = LPP(mode=mode).fit(in_a_file(X, 400, tmp_path))
+    expected = shopca_rs.LPP().fit(X)
+    np.testing.assert_allclose(model.local_scatter_, expected.local_scatter_, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["replicated", "sharded"])
+def test_curvatures_on_the_cluster_are_those_in_memory(client, mode, tmp_path):
+    rng = np.random.default_rng(0)
+    X = shapes.noisy(shapes.torus(600, rng).points, 0.02, rng)
+    ours = curvatures(in_a_file(X, 250, tmp_path), intrinsic_dim=2, mode=mode).compute()
+    expected = shopca_rs.curvatures(X, intrinsic_dim=2)
+    assert (ours.stages, ours.n_neighbors) == (2, expected.n_neighbors)
+    for name in ("mean", "scalar", "principal", "standard_error"):
+        wanted = getattr(expected, name)
+        np.testing.assert_allclose(
+            getattr(ours, name), wanted, rtol=0, atol=1e-12 * np.abs(wanted).max(), err_msg=name
+        )
+
+
 def in_memory(X, chunk, folder):
     return da.from_array(X, chunks=(chunk, X.shape[1]))
 
@@ -93,32 +140,32 @@ def in_a_file(X, chunk, folder):
 @pytest.mark.parametrize(
     ("mode", "source"), [("replicated", in_memory), ("sharded", in_memory), ("sharded", in_a_file)]
 )
-def test_a_worker_killed_in_the_middle_does_not_change_a_bit(mortal, mode, source, tmp_path):
+def test_a_worker_killed_in_the_middle_does_not_change_a_bit(own, mode, source, tmp_path):
     X = source(nasty.continuous(30_000, 12), 3000, tmp_path)
     graph = mean_shape_operator(X, K, mode=mode)
     undisturbed = graph.compute()
-    doomed, _ = pids(mortal)
-    future = mortal.compute(graph)
+    doomed, _ = pids(own)
+    future = own.compute(graph)
     name = {"replicated": "_sums_of_rows", "sharded": "walk-"}[mode]
-    eventually(lambda: finished_tasks(mortal, name) > 0)
+    eventually(lambda: finished_tasks(own, name) > 0)
     assert not future.done(), "the work was over before a worker could be killed"
     os.kill(doomed, signal.SIGKILL)
     np.testing.assert_array_equal(future.result(timeout=120), undisturbed)
-    assert doomed not in pids(mortal)
+    assert doomed not in pids(own)
 
 
 @pytest.mark.parametrize("source", [in_memory, in_a_file])
-def test_cancel_and_retry_leave_nothing_behind(client, source, tmp_path):
+def test_cancel_and_retry_leave_nothing_behind(own, source, tmp_path):
     X = source(nasty.continuous(12_000, 12), 1500, tmp_path)
     graph = mean_shape_operator(X, K, mode="sharded")
-    future = client.compute(graph)
-    eventually(lambda: finished_tasks(client, "walk-") > 0)
+    future = own.compute(graph)
+    eventually(lambda: finished_tasks(own, "walk-") > 0)
     future.cancel()
-    eventually(lambda: unfinished_tasks(client) == 0)
-    again = client.compute(graph)
+    nothing_is_left(own)
+    again = own.compute(graph)
     result = again.result(timeout=120)
     del again
-    eventually(lambda: unfinished_tasks(client) == 0)
+    nothing_is_left(own)
     assert np.abs(result - shopca_rs.mean_shape_operator(X.compute(), K)).max() < 1e-12
 
 
@@ -212,3 +259,40 @@ def test_more_data_than_a_worker_has_memory_go_through_in_shards_and_no_worker_k
     expected = shopca_rs.mean_shape_operator(stored, 2, sample=sample, return_error=True)
     np.testing.assert_allclose(mean, expected[0], rtol=0, atol=1e-12)
     np.testing.assert_allclose(error, expected[1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*do not determine a fit")
+def test_curvatures_of_more_data_than_a_worker_has_memory_go_through_in_shards(large):
+    path, stored, client = large
+    before = pids(client)
+    rows = np.arange(11, len(stored), 9000)
+    options = {"n_neighbors": 8, "intrinsic_dim": 1, "order": 3, "stages": 2, "points": rows}
+    client.run(watched)
+    ours = curvatures(from_npy(path, rows_per_chunk=2060), **options).compute()
+    assert pids(client) == before
+    shapes, _, ended = zip(*client.run(watched).values(), strict=True)
+    assert min(ended) > 0, "one worker did the work of all"
+    assert all(len(shape) != 2 or shape[0] < 2060 for shape in set.union(*shapes))
+    expected = shopca_rs.curvatures(stored, **options)
+    assert expected.valid.any()
+    np.testing.assert_array_equal(ours.valid, expected.valid)
+    np.testing.assert_allclose(ours.mean, expected.mean, rtol=1e-10)
+    np.testing.assert_allclose(ours.standard_error, expected.standard_error, rtol=1e-10)
+
+
+def test_an_embedding_of_more_data_than_a_worker_has_memory_is_judged_in_shards(large):
+    path, stored, client = large
+    before = pids(client)
+    X = from_npy(path, rows_per_chunk=2060)
+    Z = X[:, :2]
+    client.run(watched)
+    trust = trustworthiness(X, Z, sample=40, return_error=True)
+    result = quality(X, Z, sample=8)
+    assert pids(client) == before
+    shapes, *_ = zip(*client.run(watched).values(), strict=True)
+    assert all(len(shape) != 2 or shape[0] < 2060 for shape in set.union(*shapes))
+    assert trust == shopca_rs.trustworthiness(stored, stored[:, :2], sample=40, return_error=True)
+    expected = shopca_rs.quality(stored, stored[:, :2], sample=8)
+    assert (result.auc, result.standard_error.auc) == (expected.auc, expected.standard_error.auc)
+    np.testing.assert_array_equal(result.r_nx, expected.r_nx)
+    np.testing.assert_array_equal(result.standard_error.r_nx, expected.standard_error.r_nx)

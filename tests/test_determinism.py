@@ -2,7 +2,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from shopca_rs import curvatures, k_neighbors, local_shape_operators, mean_shape_operator
+from shopca_rs import k_neighbors, local_shape_operators, mean_shape_operator, operator_curvatures
 
 # Many blocks of points; k ≤ d and k > d take different routes through the mathematics.
 SIZES = {
@@ -39,7 +39,7 @@ def all_results(size, **options):
         *k_neighbors(X, k, queries=X[::7] + 0.25, **search),
     ]
     if len(X) * X.shape[1] <= 40_000:
-        arrays += curvatures(X, k, **options)
+        arrays += operator_curvatures(X, k, **options)
     return [array.tobytes() for array in arrays]
 
 

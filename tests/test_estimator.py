@@ -131,7 +131,9 @@ def test_the_symmetric_variant_has_orthogonal_components_and_a_real_spectrum():
 def test_a_complex_pair_leaves_the_components_independent(m, monkeypatch):
     X = nasty.continuous(d=4)
     turning = -scipy.linalg.block_diag(0.1, [[0.2, -3.0], [3.0, 0.2]], 5.0)
-    monkeypatch.setattr("shopca_rs.base.mean_shape_operator", lambda *_, **__: (turning, 0 * turning))
+    monkeypatch.setattr(
+        "shopca_rs.estimators.curved_pca.mean_shape_operator", lambda *_, **__: (turning, 0 * turning)
+    )
     shopca = SHOPCA(m, alpha=np.inf).fit(X)
     assert shopca.components_.dtype == np.float64
     assert np.linalg.matrix_rank(shopca.components_) == m

@@ -16,7 +16,21 @@ BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 
 @pytest.mark.parametrize(
-    ("page", "at_least"), [("README.md", 1), ("docs/estimator.md", 8), ("docs/dask.md", 1)]
+    ("page", "at_least"),
+    [
+        ("README.md", 1),
+        ("docs/curvature.md", 3),
+        ("docs/estimator.md", 8),
+        ("docs/dask.md", 1),
+        ("docs/outliers.md", 1),
+        ("docs/integrations.md", 3),
+        ("docs/faq.md", 2),
+        ("docs/index.md", 1),
+        ("docs/quality.md", 1),
+        ("docs/sparse.md", 1),
+        ("docs/stability.md", 4),
+        ("docs/pictures.md", 3),
+    ],
 )
 def test_the_page_s_code_prints_what_the_page_says(page, at_least, tmp_path, monkeypatch):
     blocks = BLOCK.findall((ROOT / page).read_text("utf-8"))

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from shopca_rs import curvatures, k_neighbors, local_shape_operators, mean_shape_operator
+from shopca_rs import k_neighbors, local_shape_operators, mean_shape_operator, operator_curvatures
 
 K = 7
 X = nasty.continuous(60, 5)
@@ -75,7 +75,7 @@ def results(table):
     arrays = [
         mean_shape_operator(table, K),
         local_shape_operators(table, K),
-        *curvatures(table, K),
+        *operator_curvatures(table, K),
         *k_neighbors(table, K),
         *k_neighbors(X, K, queries=table),
     ]
@@ -139,7 +139,7 @@ def test_the_input_is_never_modified(kind):
 
 
 def test_results_belong_to_the_caller():
-    for array in (mean_shape_operator(X, K), *curvatures(X, K), *k_neighbors(X, K)):
+    for array in (mean_shape_operator(X, K), *operator_curvatures(X, K), *k_neighbors(X, K)):
         assert array.flags.writeable
         assert not np.shares_memory(array, X)
 
@@ -151,7 +151,7 @@ def test_given_neighbours_are_used_as_given():
     assert np.allclose(S.sum(axis=0), -expected, rtol=1e-12)
     local = local_shape_operators(X, 6, neighbors=own_and_repeated)
     assert (local == local[0]).all()
-    curved = curvatures(X, 6, neighbors=own_and_repeated)
+    curved = operator_curvatures(X, 6, neighbors=own_and_repeated)
     assert (curved.principal == curved.principal[0]).all()
 
 
@@ -160,7 +160,9 @@ def test_given_neighbours_replace_the_search():
     assert not np.allclose(mean_shape_operator(X, K, neighbors=others), mean_shape_operator(X, K))
     found, _ = k_neighbors(X, K)
     assert np.array_equal(mean_shape_operator(X, K, neighbors=found), mean_shape_operator(X, K))
-    assert np.array_equal(curvatures(X, K, neighbors=found).principal, curvatures(X, K).principal)
+    assert np.array_equal(
+        operator_curvatures(X, K, neighbors=found).principal, operator_curvatures(X, K).principal
+    )
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint32", "int64", "uint64", ">i4"])

@@ -21,6 +21,13 @@ def brute():
 def kd_tree():
     return partial(shopca_rs.k_neighbors, rng.normal(size=(200_000, 10)), 10, algorithm="kd_tree")
 
+def trees_in_many_columns():
+    return partial(shopca_rs.k_neighbors, rng.normal(size=(200_000, 32)), 10, algorithm="kd_tree")
+
+def many_columns():
+    neighbors = rng.integers(0, 6_000, size=(6_000, 12))
+    return partial(shopca_rs.mean_shape_operator, rng.normal(size=(6_000, 2_000)), 12, neighbors=neighbors)
+
 def frames(function=shopca_rs.mean_shape_operator):
     neighbors = rng.integers(0, 20_000, size=(20_000, 120))
     return partial(function, rng.normal(size=(20_000, 100)), 120, neighbors=neighbors)
@@ -29,7 +36,19 @@ def sample():
     return partial(frames(), sample=19_000)
 
 def spectra():
-    return frames(shopca_rs.curvatures)
+    return frames(shopca_rs.operator_curvatures)
+
+def surface():
+    X = rng.normal(size=(200_000, 3))
+    return partial(shopca_rs.curvatures, X / np.linalg.norm(X, axis=1, keepdims=True) + X / 100)
+
+def counted_ranks():
+    X = rng.normal(size=(200_000, 32))
+    return partial(shopca_rs.trustworthiness, X, X[:, :2])
+
+def sorted_ranks():
+    X = rng.normal(size=(60_000, 32))
+    return partial(shopca_rs.quality, X, X[:, :2])
 
 def still_right():
     X = np.random.default_rng(1).normal(size=(300, 4))
@@ -39,7 +58,19 @@ def still_right():
 
 long_call = globals()[sys.argv[1]]()
 """
-every_long_call = pytest.mark.parametrize("call", ["brute", "kd_tree", "frames", "sample", "spectra"])
+CALLS = [
+    "brute",
+    "kd_tree",
+    "trees_in_many_columns",
+    "many_columns",
+    "frames",
+    "sample",
+    "spectra",
+    "surface",
+    "counted_ranks",
+    "sorted_ranks",
+]
+every_long_call = pytest.mark.parametrize("call", CALLS)
 
 
 def wait_for(process, line):
@@ -57,7 +88,9 @@ try:
     long_call(progress=lambda done, total: total and print("running", flush=True))
     print("finished")
 except KeyboardInterrupt:
-    print(time.monotonic(), still_right())
+    returned = time.monotonic()
+    # The signal may have cut the line of the progress callback short, so this one starts on its own.
+    print("", returned, still_right(), sep="\\n")
 """
     process = start_python(LONG_CALLS + code, call)
     wait_for(process, "running")
@@ -66,7 +99,7 @@ except KeyboardInterrupt:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    returned, right = out.splitlines()[-1].split()
+    returned, right = out.splitlines()[-2:]
     seconds = float(returned) - sent
     print(f"{call} returned {seconds:.3f} s after Ctrl-C; the contract says 0.5")
     assert seconds < 5

@@ -8,9 +8,11 @@ import re
 import nasty
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy.spatial.distance import cdist
 from shopca_rs import SHOPCA, ShapeOperatorEigenmaps
-from shopca_rs.metric import largest_alpha
+from shopca_rs.estimators.metric import CurvedMetric, largest_alpha
+from shopca_rs.spectrum import covariance_scale
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
@@ -120,3 +122,33 @@ def test_columns_in_different_units_are_not_taken_for_singular():
 def test_points_with_other_columns_cannot_be_compared():
     with pytest.raises(ValueError, match="3 features, but SHOPCA is expecting 5"):
         fitted().mahalanobis(nasty.continuous(d=3))
+
+
+def test_columns_of_very_different_sizes_have_the_largest_alpha_of_the_same_columns_scaled():
+    X = nasty.continuous(60, 4)
+    sizes = np.array([1e-120, 1.0, 1e60, 1e120])
+    fitted = SHOPCA(alpha=0.5, max_features=None).fit(X)
+    Sigma, S = fitted.covariance_, fitted.mean_shape_operator_
+    scale = np.outer(sizes, sizes)
+    bound = largest_alpha(Sigma, S)
+    # The trace weighs the columns otherwise; λ does not.
+    ratio = covariance_scale(Sigma, S) / covariance_scale(Sigma * scale, S * scale)
+    np.testing.assert_allclose(largest_alpha(Sigma * scale, S * scale), bound * ratio, rtol=1e-10)
+
+
+def test_a_form_far_larger_than_the_covariance_is_no_distance():
+    X = np.random.default_rng(0).normal(size=(30, 3)) * [1e-120, 1e120, 1]
+    X[:, 2] = 2 * X[:, 1]
+    refuses(
+        ValueError, ["A distance needs a positive definite"], ShapeOperatorEigenmaps(1).fit(X).mahalanobis, X
+    )
+
+
+def test_the_largest_alpha_is_found_where_curvature_in_units_of_the_deviations_overflows():
+    Sigma, S = np.diag([1.0, 1e-160]), np.diag([-1e-160, -1e150])
+    # The scale is 1e-150, and S̄ against Σ along the second axis −1e310.
+    assert np.isclose(largest_alpha(Sigma, S), 1e-160, rtol=1e-12, atol=0)
+
+
+def test_equal_points_of_any_size_are_at_distance_zero():
+    np.testing.assert_array_equal(CurvedMetric(np.eye(3)).pairwise(np.full((8, 3), 1e308)), np.zeros((8, 8)))

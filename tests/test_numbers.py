@@ -129,7 +129,7 @@ def test_curvatures_are_the_spectra_of_the_local_operators(nasty_points):
     for k in nasty.neighbor_counts(X):
         local = shopca_rs.local_shape_operators(X, k)
         spectra = np.linalg.eigvals(local)
-        curved = shopca_rs.curvatures(X, k)
+        curved = shopca_rs.operator_curvatures(X, k)
         scale = np.linalg.norm(local, axis=(1, 2))
         assert curved.principal.shape == (n, d)
         assert (np.diff(curved.principal, axis=1) >= 0).all()
@@ -143,13 +143,13 @@ def test_curvatures_are_the_spectra_of_the_local_operators(nasty_points):
 def test_gaussian_curvature_is_the_determinant_to_full_relative_precision(n, d, k):
     X = nasty.continuous(n, d, seed=n)
     determinants = np.linalg.det(shopca_rs.local_shape_operators(X, k))
-    assert np.allclose(shopca_rs.curvatures(X, k).gaussian, determinants, rtol=1e-8, atol=0)
+    assert np.allclose(shopca_rs.operator_curvatures(X, k).gaussian, determinants, rtol=1e-8, atol=0)
 
 
 def test_gaussian_curvature_is_zero_where_the_neighbours_span_too_little():
     X = nasty.wide()
-    assert not shopca_rs.curvatures(X, 10).gaussian.any()
-    assert not shopca_rs.curvatures(nasty.collinear(), 12).gaussian.any()
+    assert not shopca_rs.operator_curvatures(X, 10).gaussian.any()
+    assert not shopca_rs.operator_curvatures(nasty.collinear(), 12).gaussian.any()
 
 
 @pytest.mark.parametrize("k", [3, 7, 12])

@@ -2,7 +2,7 @@ import numpy as np
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from shopca_rs import curvatures, k_neighbors, local_shape_operators, mean_shape_operator
+from shopca_rs import k_neighbors, local_shape_operators, mean_shape_operator, operator_curvatures
 
 # Rounding turns eigenvectors by 1e-16 over the relative gap of their eigenvalues; gaps of 1e-5 do occur.
 TOLERANCE = 1e-10
@@ -130,7 +130,7 @@ def test_every_operator_has_real_eigenvalues_that_are_not_positive(drawn):
         spectra = np.linalg.eigvals(local)
         assert np.abs(spectra.imag).max() <= 1e-9 * scale
         assert spectra.real.max() <= 1e-9 * scale
-        principal = curvatures(X, k, degenerate=degenerate).principal
+        principal = operator_curvatures(X, k, degenerate=degenerate).principal
         assert (principal <= 0).all()
         assert np.abs(principal - np.sort(spectra.real, axis=1)).max() <= 1e-9 * scale
 

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 from shopca_rs.cli import main
-from shopca_rs.experiments.comparison import against_pca, fair_table, lines
+from shopca_rs.experiments.comparison import lines
+from shopca_rs.experiments.fair_comparison import MEASURES, against_pca, fair_table
 from shopca_rs.experiments.printed import Printed, read_printed
 from shopca_rs.experiments.results import Result, Results, Run
 from shopca_rs.experiments.runner import survey
 
 PAPER = Path(os.environ.get("SHOPCA_PAPER", Path(__file__).parents[2] / "shared" / "paper"))
+ARGUMENTS = ("table1", "--datasets", "iris", "wine", "--offline", "--seeds", 1)
+RUNS = 72
 HEADER = "table,dataset,method,ari,fm,v_measure,lambda\n"
 # Rows of the paper's Tables 1 and 2; the last one is not printed anywhere.
 IRIS = HEADER + (
@@ -48,15 +51,13 @@ def done(tmp_path_factory, paper):
     output = tmp_path_factory.mktemp("output")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", ["shopca", "reproduce", "table1", "--datasets", "iris", "wine"])
-        code = reproduce(
-            "table1", "--datasets", "iris", "wine", "--offline", "--paper", paper, "-o", output, "--jobs", 2
-        )
+        code = reproduce(*ARGUMENTS, "--paper", paper, "-o", output, "--jobs", 2)
     assert code == 0
     return output
 
 
 def test_the_report_opens_with_the_command_that_made_it(done):
-    head = (done / "report.md").read_text().split("## ")[0]
+    head = (done / "report.md").read_text().split("## ")[1]
     assert "    shopca reproduce table1 --datasets iris wine\n" in head
 
 
@@ -70,7 +71,7 @@ def test_every_protocol_has_its_section_and_every_picture_is_there(done):
         "The fair protocol",
     ):
         assert f"\n## {title}\n" in text
-    for name in ("lambda", "published", "ranking", "embeddings"):
+    for name in ("lambda", "published", "ranking", "differences", "embeddings"):
         assert f"(report/{name}.png)" in text
         assert (done / "report" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
@@ -92,23 +93,27 @@ def test_a_number_that_differs_from_print_is_not_marked_and_has_a_reason(done):
 def test_the_csv_has_a_row_for_every_run(done):
     with (done / "report" / "results.csv").open() as file:
         rows = list(csv.DictReader(file))
-    runs = {(row["protocol"], row["data_set"], row["method"]) for row in rows}
-    assert len(rows) == len(runs) == 2 * (4 + 3 + 4)
-    iris = next(
-        row
-        for row in rows
-        if (row["protocol"], row["method"]) == ("fair", "pca") and row["data_set"] == "iris"
-    )
-    assert float(iris["complete_ari"]) == pytest.approx(0.6254, abs=5e-5)
-    assert iris["ward_nmi"] == iris["ward_v_measure"]
+    keys = ("protocol", "data_set", "method", "components", "seed")
+    runs = {tuple(row[key] for key in keys) for row in rows}
+    # Under the fair rules seven linear methods: iris in two dimensions, wine in 2, 5 and 10. With outliers
+    # five methods, three times.
+    assert len(rows) == len(runs) == RUNS == 2 * (4 + 3) + 7 * (1 + 3) + 2 * 5 * 3
+    published = {
+        row["data_set"]: row for row in rows if row["protocol"] == "published" and row["method"] == "pca"
+    }
+    assert float(published["iris"]["complete_ari"]) == pytest.approx(0.6254, abs=5e-5)
+    fair = next(row for row in rows if row["protocol"] == "fair")
+    assert fair["ward_nmi"] == fair["ward_v_measure"]
+    averaged = ("ward_ari", "ward_v_measure", "kmeans_ari", "knn_accuracy")
+    assert float(fair["avg4"]) == pytest.approx(sum(float(fair[name]) for name in averaged) / 4, abs=1e-5)
 
 
 def test_the_same_command_again_computes_nothing_and_writes_the_same_report(done, paper, capsys, monkeypatch):
     before = (done / "report.md").read_text()
     stamps = {path: path.stat().st_mtime_ns for path in (done / "results").rglob("*.json")}
     monkeypatch.setattr("sys.argv", ["shopca", "reproduce", "table1", "--datasets", "iris", "wine"])
-    assert reproduce("table1", "--datasets", "iris", "wine", "--offline", "--paper", paper, "-o", done) == 0
-    assert "22 of 22 runs were done before" in capsys.readouterr().err
+    assert reproduce(*ARGUMENTS, "--paper", paper, "-o", done) == 0
+    assert f"{RUNS} of {RUNS} runs were already done" in capsys.readouterr().err
     assert (done / "report.md").read_text() == before
     assert {path: path.stat().st_mtime_ns for path in (done / "results").rglob("*.json")} == stamps
 
@@ -155,13 +160,13 @@ def test_umap_runs_with_its_seeds_and_shows_their_spread(tmp_path, paper):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--datasets", "irs"], "Near it: iris"),
-        (["table3", "--datasets", "wine"], "must be in the table asked for"),
+        (["--datasets", "irs"], "Did you mean iris"),
+        (["table3", "--datasets", "wine"], "must be in the requested table"),
         (["--data", "no/such/folder"], "--data must be a folder"),
         (["--paper", "no/such/folder"], "published_tables.csv cannot be read"),
         (
             ["--report", "no/such/folder/report.md", "--datasets", "iris"],
-            "--report must be in a folder that exists",
+            "--report must be in an existing folder",
         ),
         (["--jobs", "0"], "must be a whole number from 1"),
         (["--seeds", "many"], "must be a whole number from 1"),
@@ -248,7 +253,12 @@ def test_the_fair_table_has_only_data_sets_on_which_no_method_failed(done):
     assert whole.data_sets == ["iris", "wine"]
     lacking = [one for one in finished if one.run != Run("fair", "wine", "shopca")]
     assert fair_table(lacking, entries).data_sets == ["iris"]
-    tests = against_pca(whole)
-    assert len(tests) == 10 * (len(whole.methods) - 1)
+    tests = against_pca(whole, MEASURES["fair"])
+    assert len(tests) == 7 * (len(whole.methods) - 1)
     assert all(test.adjusted >= test.comparison.p for test in tests)
     assert whole.subset(["wine"]).values["ward_ari"]["pca"] == whole.values["ward_ari"]["pca"][1:]
+
+
+def test_only_data_sets_with_more_features_than_that_are_compared_in_five_dimensions(done):
+    entries = list(survey(["iris", "wine"], None, openml=False))
+    assert fair_table(list(Results(done / "results")), entries, 5).data_sets == ["wine"]

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from nasty import continuous
-from shopca_rs import SHOPCA, ShapeOperatorEigenmaps
+from shopca_rs import LPP, SHOPCA, ShapeOperatorEigenmaps
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
@@ -29,8 +29,8 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-BOTH = [SHOPCA, ShapeOperatorEigenmaps]
-both = pytest.mark.parametrize("make", BOTH, ids=lambda make: make.__name__)
+ALL = [SHOPCA, ShapeOperatorEigenmaps, LPP]
+every_estimator = pytest.mark.parametrize("make", ALL, ids=lambda make: make.__name__)
 
 LEFT_OUT = [
     check_dataframe_column_names_consistency,
@@ -43,7 +43,13 @@ LEFT_OUT = [
 ]
 
 
-@parametrize_with_checks([make() for make in BOTH])
+def expected_failures(_estimator):
+    # The check takes a row of weight 2 for two rows, which take up two places among the neighbours.
+    why = "a weight takes up no place among neighbours"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks([make() for make in ALL], expected_failed_checks=expected_failures)
 def test_scikit_learn_s_own_check_passes(estimator, check):
     check(estimator)
 
@@ -51,7 +57,7 @@ def test_scikit_learn_s_own_check_passes(estimator, check):
 # The set_output checks fit a table and transform its bare numbers and the reverse; scikit-learn warns.
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 @pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")
-@both
+@every_estimator
 @pytest.mark.parametrize("check", LEFT_OUT, ids=lambda check: check.__name__)
 def test_a_check_that_check_estimator_leaves_out_passes(make, check):
     estimator = make()
@@ -59,7 +65,7 @@ def test_a_check_that_check_estimator_leaves_out_passes(make, check):
     check(make.__name__, estimator)
 
 
-@both
+@every_estimator
 @pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 def test_set_output_gives_the_container_the_names_and_the_numbers(make, container):
     X = continuous()
@@ -72,7 +78,7 @@ def test_set_output_gives_the_container_the_names_and_the_numbers(make, containe
     np.testing.assert_allclose(embedded.to_numpy(), make().fit_transform(X), rtol=1e-12, atol=1e-12)
 
 
-@both
+@every_estimator
 def test_feature_names_are_remembered_and_checked(make):
     table = pd.DataFrame(continuous(), columns=list("abcde"))
     fitted = make().fit(table)
@@ -82,7 +88,7 @@ def test_feature_names_are_remembered_and_checked(make):
         fitted.transform(table[list("edcba")])
 
 
-@both
+@every_estimator
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_read_only_data_is_enough_and_the_data_stay_as_they_were(make, dtype):
     X = continuous(d=30).astype(dtype)
@@ -93,7 +99,7 @@ def test_read_only_data_is_enough_and_the_data_stay_as_they_were(make, dtype):
     np.testing.assert_array_equal(X, before)
 
 
-@both
+@every_estimator
 def test_transform_leaves_writeable_data_as_they_were(make):
     X = continuous()
     before = X.copy()
@@ -102,9 +108,9 @@ def test_transform_leaves_writeable_data_as_they_were(make):
     np.testing.assert_array_equal(X, before)
 
 
-@both
+@every_estimator
 def test_a_clone_has_the_parameters_and_nothing_fitted(make):
-    fitted = make(n_components=3, n_neighbors=9, symmetric=True).fit(continuous())
+    fitted = make(n_components=3, n_neighbors=9, max_features=20).fit(continuous())
     copy = clone(fitted)
     assert copy.get_params() == fitted.get_params()
     assert not hasattr(copy, "components_")
@@ -115,7 +121,7 @@ def test_a_clone_keeps_the_grid():
     np.testing.assert_array_equal(clone(preset).alpha_grid, np.geomspace(0.1, 100, 15))
 
 
-@both
+@every_estimator
 @pytest.mark.parametrize("way", ["pickle", "joblib"])
 def test_a_stored_estimator_comes_back_the_same(make, way, tmp_path):
     X = continuous(d=30)
@@ -129,7 +135,7 @@ def test_a_stored_estimator_comes_back_the_same(make, way, tmp_path):
     assert restored.summary() == fitted.summary()
 
 
-@both
+@every_estimator
 def test_it_works_between_a_scaler_and_a_classifier(make):
     X, y = load_iris(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), make(n_components=2), KNeighborsClassifier(7))

@@ -7,7 +7,9 @@ import pytest
 import scipy.linalg
 from nasty import continuous
 from reference import algorithm_1
-from shopca_rs import diagnostics, spectrum
+from shopca_rs import SHOPCA, diagnostics, spectrum
+from shopca_rs.varying import on_varying_directions
+from sklearn.decomposition import PCA
 from sklearn.utils.extmath import svd_flip
 
 
@@ -162,7 +164,7 @@ def test_directions_without_variance_are_left_out_whatever_the_units():
     X = continuous(d=4) * [1e9, 1.0, 1e-6, 1.0]
     X = np.column_stack([X, np.full(len(X), 3.0), X[:, 1] + X[:, 3]])
     Sigma, S = np.cov(X, rowvar=False), algorithm_1(X, 10)
-    kept = spectrum.on_varying_directions(Sigma, S)
+    kept = on_varying_directions(Sigma, S)
     assert kept.basis.shape == (6, 4)
     np.testing.assert_allclose(kept.basis.T @ kept.basis, np.eye(4), atol=1e-12)
     assert np.trace(kept.covariance) == pytest.approx(np.trace(Sigma))
@@ -172,14 +174,14 @@ def test_directions_without_variance_are_left_out_whatever_the_units():
 
 def test_as_many_directions_stay_as_will_be_asked_for():
     Sigma = np.diag([2.0, 0.0, 0.0])
-    kept = spectrum.on_varying_directions(Sigma, -Sigma, m=2)
+    kept = on_varying_directions(Sigma, -Sigma, m=2)
     assert kept.covariance.shape == (2, 2)
     np.testing.assert_allclose(np.diag(kept.covariance), [2, 0])
 
 
 def test_data_that_vary_everywhere_stay_as_they_are():
     Sigma, S = operators()
-    kept = spectrum.on_varying_directions(Sigma, S)
+    kept = on_varying_directions(Sigma, S)
     np.testing.assert_array_equal(kept.covariance, Sigma)
     np.testing.assert_array_equal(kept.shape_operator, S)
 
@@ -218,11 +220,36 @@ def test_no_eigenvalue_moves_farther_than_the_bound_of_bauer_and_fike(alpha):
         (lambda S: spectrum.curved_covariance(S, -S, 1.7e308), "Use alpha=inf"),
         (lambda S: spectrum.spectra(S, S, []), "1-D with at least one number"),
         (lambda S: spectrum.spectra(S, S, [1, -2]), "got -2 among them"),
-        (lambda S: spectrum.spectra(S, S, ["a"]), "must be a list of numbers"),
+        (lambda S: spectrum.spectra(S, S, ["a"]), "must be a list of numbers from 0 to inf, got dtype <U1"),
         (lambda S: spectrum.choose_alpha([1, 2], [1]), "must have one shape"),
-        (lambda S: spectrum.choose_alpha([1, 2], [1, np.nan]), "must be finite"),
+        (lambda S: spectrum.choose_alpha([1, 2], [1, np.nan]), "gaps must hold finite"),
     ],
 )
 def test_a_wrong_argument_is_named_in_a_sentence(call, text):
-    with pytest.raises(ValueError, match=text):
+    with pytest.raises((ValueError, TypeError), match=text):
         call(2e3 * np.eye(3))
+
+
+@pytest.mark.parametrize("far", [1.0, 1e5, 1e10, 1e15, 1e20, 1e100])
+def test_alpha_zero_is_pca_where_columns_depend_on_each_other_and_differ_in_size(far):
+    X = np.random.default_rng(0).integers(0, 3, size=(8, 35)).astype(float)
+    X[0] *= far
+    variance = SHOPCA(1, alpha=0, max_features=None, n_neighbors=3).fit(X).explained_variance_
+    np.testing.assert_allclose(variance, PCA(1).fit(X).explained_variance_, rtol=1e-12)
+
+
+def test_a_matrix_whose_entries_differ_by_hundreds_of_orders_of_magnitude_has_directions():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        M = np.outer(*[[1e146, 1.0, 1e-3]] * 2) * spectrum.symmetric_part(rng.normal(size=(3, 3)))
+        directions = spectrum.leading_directions(M, 2)
+        assert np.isfinite(directions.vectors).all()
+        np.testing.assert_allclose(np.linalg.norm(directions.vectors, axis=0), 1.0)
+
+
+def test_columns_without_variance_do_not_outweigh_one_that_is_tiny():
+    Sigma = np.zeros((5, 5))
+    Sigma[3, 3] = 5e-72
+    Sigma[3, :3] = Sigma[:3, 3] = [-2e-204, 1e-204, 2e-204]
+    basis = on_varying_directions(Sigma, np.zeros((5, 5))).basis
+    assert np.allclose(basis.ravel(), [0, 0, 0, 1, 0], atol=1e-15)

@@ -7,7 +7,7 @@ import os
 import stat
 
 import pytest
-from shopca_rs.writing import as_target, replacing
+from shopca_rs.atomic_files import as_target, replacing
 
 
 @pytest.fixture
@@ -136,6 +136,25 @@ def test_a_missing_folder_is_named(tmp_path):
 
 def test_a_folder_is_no_file(tmp_path):
     refused(tmp_path, IsADirectoryError, r"it is a folder\. Give the name of a file\.$")
+
+
+@pytest.mark.parametrize("name", ["loop.csv", "folder/z.csv"])
+def test_a_link_that_leads_back_to_itself_is_refused(name, tmp_path):
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "back.csv")
+    (tmp_path / "back.csv").symlink_to(tmp_path / "loop.csv")
+    (tmp_path / "folder").symlink_to(tmp_path / "folder")
+    refused(tmp_path / name, OSError, r"a symbolic link leads back to itself\. Give another name\.$")
+
+
+def test_a_name_too_long_for_the_system_is_refused(tmp_path):
+    refused(tmp_path / ("x" * 300 + ".csv"), OSError, r": File name too long\. Give another name\.$")
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "a.csv").touch()
+    refused(
+        tmp_path / "a.csv" / "b.csv", FileNotFoundError, r"there is no folder .*a\.csv\. Create it first\.$"
+    )
 
 
 def test_a_pipe_is_not_replaced(tmp_path):

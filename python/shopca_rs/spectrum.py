@@ -13,31 +13,27 @@ import numpy as np
 import scipy.linalg  # type: ignore[import-untyped]
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import as_choice, as_count
+from .arguments import (
+    as_choice,
+    as_grid,
+    as_matrices,
+    as_matrix,
+    as_number_of_directions,
+    as_numbers,
+    as_spectrum,
+    as_weight,
+)
 
 Matrix = NDArray[np.float64]
 Criterion = Literal["mass", "eigenvalue"]
 
 CRITERIA = ("mass", "eigenvalue")
 
+# Entries of the matrices that are solved in one call.
+_BATCH = 500_000
+
 # A local covariance of exact duplicates is the square of their rounding error.
 _ROUNDING = (64 * float(np.finfo(np.float64).eps)) ** 2
-
-
-class Varying(NamedTuple):
-    """Σ and S̄ on the directions along which the data vary, and those directions.
-
-    Attributes
-    ----------
-    covariance, shape_operator : ndarray of shape (r, r)
-        BᵀΣB and BᵀS̄B.
-    basis : ndarray of shape (d, r)
-        B, orthonormal columns.
-    """
-
-    covariance: Matrix
-    shape_operator: Matrix
-    basis: Matrix
 
 
 class Directions(NamedTuple):
@@ -48,7 +44,7 @@ class Directions(NamedTuple):
     eigenvalues : ndarray of shape (d,)
         By real part, descending; complex only if some eigenvalue is.
     vectors : ndarray of shape (d, m)
-        Unit columns, independent of each other but in general not orthogonal.
+        Unit columns, linearly independent but in general not orthogonal.
     """
 
     eigenvalues: NDArray[Any]
@@ -90,8 +86,10 @@ def symmetric_part(matrix: ArrayLike) -> Matrix:
     >>> symmetric_part([[1.0, 4.0], [2.0, 1.0]]).tolist()
     [[1.0, 3.0], [3.0, 1.0]]
     """
-    M = _square(matrix, "matrix")
-    return (M + M.T) / 2
+    M = as_matrix(matrix, "matrix")
+    # Halves first: the sum of two large entries may overflow.
+    half = M / 2
+    return half + half.T
 
 
 def covariance_scale(covariance: ArrayLike, shape_operator: ArrayLike) -> float:
@@ -105,15 +103,15 @@ def covariance_scale(covariance: ArrayLike, shape_operator: ArrayLike) -> float:
     Returns
     -------
     float
-        The scale. It is 0 where S̄ is zero up to rounding, so that λ = α · scale weighs nothing.
+        The scale. It is 0 where S̄ is zero up to rounding, so that λ = α · scale is 0 as well.
 
     Examples
     --------
     >>> covariance_scale([[3.0, 0.0], [0.0, 1.0]], [[-0.5, 0.0], [0.0, -1.5]])
     2.0
     """
-    variance = float(np.trace(_square(covariance, "covariance")))
-    curvature = abs(float(np.trace(_square(shape_operator, "shape_operator"))))
+    Sigma, S = as_matrices(covariance=covariance, shape_operator=shape_operator)
+    variance, curvature = float(np.trace(Sigma)), abs(float(np.trace(S)))
     if curvature == 0 or curvature <= _ROUNDING * variance:
         return 0.0
     return variance / curvature
@@ -139,19 +137,9 @@ def curved_covariance(covariance: ArrayLike, shape_operator: ArrayLike, alpha: f
     >>> curved_covariance([[3.0, 0.0], [0.0, 1.0]], [[-0.5, 0.0], [0.0, -1.5]], alpha=0.5).tolist()
     [[2.5, 0.0], [0.0, -0.5]]
     """
-    Sigma, S = _square(covariance, "covariance"), _square(shape_operator, "shape_operator")
-    if Sigma.shape != S.shape:
-        raise ValueError(
-            f"covariance and shape_operator must have one shape, got {Sigma.shape} and {S.shape}."
-        )
-    if not alpha >= 0:
-        raise ValueError(f"alpha must be a number from 0 to inf, got {alpha!r}.")
-    if np.isinf(alpha):
-        return S.copy()
-    with np.errstate(over="ignore", invalid="ignore"):
-        curved = Sigma + float(alpha) * covariance_scale(Sigma, S) * S
-    if not np.isfinite(curved).all():
-        raise ValueError(f"alpha = {alpha:g} is so large that Σ + λ S̄ overflows. Use alpha=inf for S̄ alone.")
+    Sigma, S = as_matrices(covariance=covariance, shape_operator=shape_operator)
+    weight = as_weight(alpha, "alpha")
+    curved: Matrix = _curved(Sigma, S, covariance_scale(Sigma, S), np.array([weight]))[0]
     return curved
 
 
@@ -175,11 +163,8 @@ def eigenvalues(matrix: ArrayLike) -> NDArray[Any]:
     >>> eigenvalues([[1.0, -2.0], [2.0, 1.0]]).round(8).tolist()
     [(1+2j), (1-2j)]
     """
-    M = _square(matrix, "matrix")
-    if _is_symmetric(M):
-        return np.linalg.eigvalsh(M)[::-1]
-    values = np.linalg.eigvals(M)
-    return values[_order(values)]
+    values: NDArray[Any] = _stacked_spectra(as_matrix(matrix, "matrix")[None])[0]
+    return values
 
 
 def spectra(covariance: ArrayLike, shape_operator: ArrayLike, alphas: ArrayLike) -> NDArray[Any]:
@@ -203,11 +188,17 @@ def spectra(covariance: ArrayLike, shape_operator: ArrayLike, alphas: ArrayLike)
     [[3.0, 1.0], [2.0, -2.0]]
     """
     grid = as_grid(alphas, "alphas")
-    return np.stack([eigenvalues(curved_covariance(covariance, shape_operator, alpha)) for alpha in grid])
+    Sigma, S = as_matrices(covariance=covariance, shape_operator=shape_operator)
+    scale = covariance_scale(Sigma, S)
+    # Small matrices in one call, large ones one by one.
+    step = max(_BATCH // Sigma.size, 1)
+    return np.concatenate(
+        [_stacked_spectra(_curved(Sigma, S, scale, grid[i : i + step])) for i in range(0, len(grid), step)]
+    )
 
 
 def eigengap(spectrum: ArrayLike, m: int, criterion: Criterion = "mass") -> Any:
-    """Relative gap (e_m − e_{m+1}) behind the m leading eigenvalues.
+    """Relative gap (e_m − e_{m+1}) after the m leading eigenvalues.
 
     Parameters
     ----------
@@ -230,8 +221,8 @@ def eigengap(spectrum: ArrayLike, m: int, criterion: Criterion = "mass") -> Any:
     >>> round(eigengap([6.0, 3.0, 1.0], m=2, criterion="eigenvalue"), 4)
     0.6667
     """
-    e = np.asarray(spectrum)
-    _check_m(m, e.shape[-1])
+    e = as_spectrum(spectrum, "spectrum")
+    m = as_number_of_directions(m, e.shape[-1])
     as_choice(criterion, "criterion", CRITERIA)
     following = e.real[..., m] if m < e.shape[-1] else 0.0
     gap = np.asarray(e.real[..., m - 1] - following)
@@ -251,7 +242,7 @@ def choose_alpha(alphas: ArrayLike, gaps: ArrayLike) -> float:
     Returns
     -------
     float
-        The choice. Gaps that differ by rounding alone count as equal, so it does not hang on the
+        The choice. Gaps that differ by rounding alone count as equal, so it does not depend on the
         last bit of an eigensolver.
 
     Examples
@@ -259,11 +250,9 @@ def choose_alpha(alphas: ArrayLike, gaps: ArrayLike) -> float:
     >>> choose_alpha([0.1, 1.0, 10.0], [0.2, 0.5, 0.5])
     1.0
     """
-    grid, heights = as_grid(alphas, "alphas"), np.asarray(gaps, dtype=np.float64)
+    grid, heights = as_grid(alphas, "alphas"), as_numbers(gaps, "gaps", 1, "a list of numbers")
     if grid.shape != heights.shape:
         raise ValueError(f"alphas and gaps must have one shape, got {grid.shape} and {heights.shape}.")
-    if not np.isfinite(heights).all():
-        raise ValueError("gaps must be finite to be compared, got NaN or infinity.")
     highest = heights.max()
     return float(grid[np.argmax(heights >= highest - 1e-12 * abs(highest))])
 
@@ -273,7 +262,7 @@ def leading_directions(matrix: ArrayLike, m: int) -> Directions:
 
     A symmetric matrix goes through a symmetric solver, any other through the general one. A
     complex-conjugate pair spans a real plane: it gives the real and the imaginary part of its eigenvector, or
-    only the real part when m cuts the pair. Signs follow scikit-learn's PCA.
+    only the real part if m splits the pair. Signs follow scikit-learn's PCA.
 
     Parameters
     ----------
@@ -293,10 +282,13 @@ def leading_directions(matrix: ArrayLike, m: int) -> Directions:
     >>> values.tolist(), vectors[:, 0].tolist()
     ([2.0, 1.0], [1.0, 0.0])
     """
-    M = _square(matrix, "matrix")
-    _check_m(m, len(M))
-    if _is_symmetric(M):
+    M = as_matrix(matrix, "matrix")
+    m = as_number_of_directions(m, len(M))
+    if np.array_equal(M, M.T):
         values, vectors = scipy.linalg.eigh(M)
+        if not np.isfinite(vectors).all():
+            # LAPACK's default gives NaN where entries differ by hundreds of orders of magnitude.
+            values, vectors = scipy.linalg.eigh(M, driver="ev")
         values, vectors = values[::-1], vectors[:, ::-1]
     else:
         values, vectors = scipy.linalg.eig(M)
@@ -308,8 +300,43 @@ def leading_directions(matrix: ArrayLike, m: int) -> Directions:
     return Directions(values, fix_signs(columns.T).T)
 
 
+def leading_ratios(numerator: ArrayLike, denominator: ArrayLike, m: int) -> Directions:
+    """Directions with the largest ratios vᵀNv / vᵀMv of two symmetric matrices.
+
+    They solve N v = μ M v, and VᵀMV = I. Signs follow scikit-learn's PCA.
+
+    Parameters
+    ----------
+    numerator, denominator : array-like of shape (d, d)
+        N and M, M positive definite. Their symmetric parts are taken.
+    m : int
+        Number of directions, 1 to d.
+
+    Returns
+    -------
+    Directions
+        Named tuple of `eigenvalues` (d,), all ratios μ, descending, and `vectors` (d, m).
+
+    Examples
+    --------
+    >>> values, vectors = leading_ratios(np.diag([4.0, 3.0]), np.diag([4.0, 0.25]), m=1)
+    >>> values.tolist(), vectors.tolist()
+    ([12.0, 1.0], [[0.0], [2.0]])
+    """
+    N, M = map(symmetric_part, as_matrices(numerator=numerator, denominator=denominator))
+    m = as_number_of_directions(m, len(N))
+    try:
+        values, vectors = scipy.linalg.eigh(N, M)
+        if not np.isfinite(vectors).all():
+            # See `leading_directions`.
+            values, vectors = scipy.linalg.eigh(N, M, driver="gv")
+    except np.linalg.LinAlgError:
+        raise ValueError("denominator must be positive definite, got one that is not.") from None
+    return Directions(values[::-1], fix_signs(vectors[:, ::-1][:, :m].T).T)
+
+
 def fix_signs(components: ArrayLike) -> Matrix:
-    """Turn each row so that its entry of largest magnitude is positive, as scikit-learn's PCA does.
+    """Flip each row so that its entry of largest magnitude is positive, as scikit-learn's PCA does.
 
     Parameters
     ----------
@@ -326,109 +353,41 @@ def fix_signs(components: ArrayLike) -> Matrix:
     >>> fix_signs([[1.0, -2.0], [3.0, 1.0]]).tolist()
     [[-1.0, 2.0], [3.0, 1.0]]
     """
-    rows = np.array(components, dtype=np.float64)
+    rows = as_numbers(components, "components", 2, "2-D with directions as rows").copy()
     largest = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
     rows *= np.where(largest < 0, -1.0, 1.0)[:, None]
     return rows
 
 
-def on_varying_directions(covariance: ArrayLike, shape_operator: ArrayLike, m: int = 1) -> Varying:
-    """Σ and S̄ without the directions along which the data do not vary.
-
-    Such a direction (a constant column, columns that depend on each other) has the eigenvalue 0 in Σ and in
-    S̄. Once curvature outweighs variance all others are negative, and it would lead: a component that is the
-    same for every point. At least m directions are kept, the missing ones from those without variance.
-
-    Parameters
-    ----------
-    covariance, shape_operator : array-like of shape (d, d)
-        Σ and S̄.
-    m : int, default=1
-        Number of directions that will be asked for.
-
-    Returns
-    -------
-    Varying
-        Named tuple of `covariance`, `shape_operator` and `basis`; the two matrices as they are and the
-        identity if the data vary along every direction.
-
-    Examples
-    --------
-    >>> kept = on_varying_directions([[3.0, 0.0], [0.0, 0.0]], [[-1.0, 0.0], [0.0, 0.0]])
-    >>> kept.covariance.tolist(), kept.basis.tolist()
-    ([[3.0]], [[1.0], [0.0]])
-    """
-    Sigma, S = _square(covariance, "covariance"), _square(shape_operator, "shape_operator")
-    d = len(Sigma)
-    _check_m(m, d)
-    # Correlations, so that a column in small units is not taken for one without variance.
-    deviation = np.sqrt(np.maximum(np.diag(Sigma), 0.0))
-    unit = np.where(deviation > 0, deviation, 1.0)
-    values, vectors = np.linalg.eigh(symmetric_part(Sigma / unit / unit[:, None]))
-    # The square of a deviation of 1e-6: columns that depend on each other only up to float32 rounding too.
-    empty = values <= 1e-12
-    if not empty.any():
-        return Varying(Sigma, S, np.eye(d))
-    still = np.linalg.qr(vectors[:, empty] / unit[:, None])[0]
-    varying = fix_signs(scipy.linalg.null_space(still.T, rcond=0.5).T).T
-    basis = np.concatenate([varying, still], axis=1)[:, : max(varying.shape[1], m)]
-    return Varying(symmetric_part(basis.T @ Sigma @ basis), basis.T @ S @ basis, basis)
+def _curved(Sigma: Matrix, S: Matrix, scale: float, alphas: Matrix) -> Matrix:
+    """Stack Σ_curv(α) for each α."""
+    infinite = np.isinf(alphas)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = np.where(infinite, 0.0, alphas) * scale
+        curved: Matrix = Sigma + weights[:, None, None] * S
+        finite = np.isfinite(curved).all(axis=(1, 2))
+    if not (finite | infinite).all():
+        weight = alphas[~(finite | infinite)][0]
+        raise ValueError(f"alpha = {weight:g} is so large that Σ + λ S̄ overflows. Use alpha=inf for S̄ alone.")
+    curved[infinite] = S
+    return curved
 
 
-def as_grid(alphas: ArrayLike, name: str = "alpha_grid") -> Matrix:
-    """Return a grid of α as a 1-D float64 array of numbers from 0 to ∞, at least one.
-
-    Parameters
-    ----------
-    alphas : array-like of shape (a,)
-        The grid.
-    name : str, default="alpha_grid"
-        What the error texts call it.
-
-    Returns
-    -------
-    ndarray of shape (a,)
-        The grid, checked.
-
-    Examples
-    --------
-    >>> as_grid([0, 1, float("inf")]).tolist()
-    [0.0, 1.0, inf]
-    """
-    try:
-        grid = np.asarray(alphas, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a list of numbers from 0 to inf, got {alphas!r}.") from None
-    if grid.ndim != 1 or grid.size == 0:
-        raise ValueError(
-            f"{name} must be 1-D with at least one number, got {grid.ndim}-D of shape {grid.shape}."
-        )
-    if not (grid >= 0).all():
-        raise ValueError(f"{name} must hold numbers from 0 to inf, got {grid[~(grid >= 0)][0]:g} among them.")
-    return grid
-
-
-def _square(matrix: ArrayLike, name: str) -> Matrix:
-    M = np.asarray(matrix, dtype=np.float64)
-    if M.ndim != 2 or M.shape[0] != M.shape[1] or M.size == 0:
-        raise ValueError(f"{name} must be a square matrix, got shape {M.shape}.")
-    if not np.isfinite(M).all():
-        raise ValueError(f"{name} must hold finite numbers only, got NaN or infinity.")
-    return M
-
-
-def _check_m(m: int, d: int) -> None:
-    if as_count(m, "m", 1) > d:
-        raise ValueError(f"m must be at most d = {d}, the number of directions there are, got {m}.")
-
-
-def _is_symmetric(M: Matrix) -> bool:
-    return bool(np.array_equal(M, M.T))
+def _stacked_spectra(matrices: Matrix) -> NDArray[Any]:
+    """Eigenvalues of each matrix by real part, descending; real if all of them are."""
+    symmetric = (matrices == matrices.transpose(0, 2, 1)).all(axis=(1, 2))
+    if symmetric.all():
+        return np.linalg.eigvalsh(matrices)[:, ::-1]
+    values = np.empty(matrices.shape[:2], dtype=np.complex128)
+    values[symmetric] = np.linalg.eigvalsh(matrices[symmetric])[:, ::-1]
+    general = np.linalg.eigvals(matrices[~symmetric])
+    values[~symmetric] = np.take_along_axis(general, _order(general), axis=1)
+    return values if values.imag.any() else values.real.copy()
 
 
 def _order(values: NDArray[Any]) -> NDArray[np.intp]:
-    # Stable, because LAPACK returns the two members of a pair side by side with one real part.
-    return np.argsort(-values.real, kind="stable")
+    # Stable, because LAPACK returns the two members of a conjugate pair one after the other.
+    return np.argsort(-values.real, axis=-1, kind="stable")
 
 
 def _real_columns(values: NDArray[Any], vectors: NDArray[Any], m: int) -> Matrix:

@@ -1,4 +1,4 @@
-//! Many wide frames → Σ S, at a price linear in the number of columns for each point.
+//! Many wide frames → Σ S, at a cost linear in the number of columns for each point.
 //!
 //! A shape operator is a product of two thin factors, S = Qᵀ Z, and the rows of Z are contrasts of the neighbours:
 //! combinations whose weights sum to zero. So S is a sum over the neighbours, each times its share of Q. Over all points,
@@ -7,53 +7,103 @@
 //! Σᵢ Sᵢ = Vᵀ X
 //! ```
 //!
-//! where row j of V collects what each neighbourhood that contains point j has for it. V is kept in stripes of columns:
+//! where row j of V sums the shares of point j in all neighbourhoods that contain it. The shares of a neighbourhood
+//! sum to zero, so X may be centred anywhere; their rounding errors do not, and cost the more digits the farther the
+//! points are from the centre. [`centre`] says where that is too far. V is kept in stripes of columns:
 //! the shares of some points are computed by any thread and added in the order of the points, each stripe by one thread
-//! at a time. So the bits do not depend on the number of threads.
+//! at a time. So the result does not depend on the number of threads, bit for bit.
 
 mod product;
+mod stripe;
 
 use rayon::prelude::*;
 
+use crate::batched::{self, STRIPE};
+use crate::block::Block;
 use crate::error::{Error, Result};
-use crate::lanes::{self, STRIPE, stripe_at};
-use crate::matrix::try_zeros;
-use crate::mean::ShapeSum;
-use crate::ordered::compute_and_add;
+use crate::matrix::{try_copied, try_with_capacity, try_zeros};
+use crate::neighbors::squared_distance;
+use crate::ordered_reduction::compute_and_add;
 use crate::points::Points;
-use crate::simd::{LANES, Line, Vector, Work, vectorized};
-use crate::task::Task;
+use crate::progress::Progress;
+use crate::scaling::Scaled;
+use crate::shape_sum::ShapeSum;
+use crate::simd::{CacheLine, LANES, Vector, Work, vectorized};
 
 use product::multiply;
+use stripe::Stripe;
 
-/// Bytes of shares computed before they are added: few enough to stay in the second cache.
+/// Bytes of shares computed before they are added: few enough to stay in the L2 cache.
 const BYTES_PER_UNIT: usize = 256 << 10;
 
-/// Units for each thread at least, while they have eight points: few shares wait, and nobody waits long for the last.
+/// Units for each thread at least, while they have eight points: few shares wait, and no thread waits long for the last.
 const UNITS_PER_THREAD: usize = 32;
 
 /// Units that may wait to be added, and sections of V, for each thread.
-const TASKS_PER_THREAD: usize = 3;
+const SLOTS_PER_THREAD: usize = 3;
 
-/// Below this many columns the wide product of [`crate::mean`] takes the same time, for 16 and 24 columns at k = 12.
-const FEWEST_COLUMNS: usize = 32;
+/// The largest factor by which the result may amplify the relative rounding errors of the shares.
+const LARGEST_LOSS: f64 = 256.0;
 
-/// Whether `count` neighbourhoods of k among `rows` points in `dim` columns gain by this way of summing.
+/// Rows whose medians are the centre.
+const ROWS_FOR_MEDIANS: usize = 65;
+
+/// Neighbourhoods in a unit of parallel work while the centre is checked.
+const LISTS_AT_ONCE: usize = 1024;
+
+/// A point amid the others from which Σ S = Vᵀ(X − c) can be computed without loss, if there is one.
 ///
-/// VᵀX is a product over all rows, however few neighbourhoods there are: 2·rows·d² operations, against 2·count·r·d² for
-/// the wide product with its r = k − 1 rows for each. The rows count double, as V has to be cleared and X centred, and
-/// d − k instead of d stands for the shares, which are written and added.
-pub(crate) fn suits(rows: usize, count: usize, k: usize, dim: usize) -> bool {
-    let small = k <= dim && k <= lanes::LARGEST_PROBLEM;
-    small && dim >= FEWEST_COLUMNS && 2 * rows * dim < count * (k - 1) * (dim - k)
+/// With rᵢ the size of neighbourhood i and Dᵢ its distance from c, shares are about as large as rᵢ and the result as
+/// Σ rᵢ², so that relative rounding errors of the shares are amplified by Σ rᵢ Dᵢ / Σ rᵢ² in the result.
+pub(crate) fn centre(scaled: &Scaled, neighbors: &[&[u32]]) -> Result<Option<Vec<f64>>> {
+    let points: &Points = &scaled.points;
+    if scaled.may_be_faint() && neighbors.iter().any(|list| scaled.is_faint(list)) {
+        return Ok(None);
+    }
+    let centre = medians_of_some(points)?;
+    let mut distances = try_zeros::<f64>(points.len())?;
+    distances.par_iter_mut().enumerate().with_min_len(LISTS_AT_ONCE).for_each(|(row, distance)| {
+        *distance = squared_distance(points.row(row), &centre).sqrt();
+    });
+    let sums: Vec<(f64, f64)> = neighbors
+        .par_chunks(LISTS_AT_ONCE)
+        .map(|lists| {
+            lists.iter().fold((0.0, 0.0), |(losses, squares), list| {
+                let row = |index: u32| points.row(index as usize);
+                // The nearest and the farthest of those that a search has found.
+                let squared = squared_distance(row(list[0]), row(list[list.len() - 1]));
+                let far = list.iter().map(|index| distances[*index as usize]).fold(0.0, f64::max);
+                (losses + squared.sqrt() * far, squares + squared)
+            })
+        })
+        .collect();
+    let (losses, squares) =
+        sums.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    Ok((losses <= LARGEST_LOSS * squares).then_some(centre))
 }
 
-/// The sum of the averaged shape operators of the neighbourhoods in `neighbors`.
+/// The median of every column over rows that are evenly spread over the table.
+fn medians_of_some(points: &Points) -> Result<Vec<f64>> {
+    let step = points.len().div_ceil(ROWS_FOR_MEDIANS);
+    let rows = (0..points.len()).step_by(step);
+    let mut entries = try_with_capacity(rows.len())?;
+    let mut medians = try_with_capacity(points.dim())?;
+    for column in 0..points.dim() {
+        entries.clear();
+        entries.extend(rows.clone().map(|row| points.row(row)[column]));
+        let middle = entries.len() / 2;
+        medians.push(*entries.select_nth_unstable_by(middle, f64::total_cmp).1);
+    }
+    Ok(medians)
+}
+
+/// The sum of the averaged shape operators of the neighbourhoods in a block, with X centred at `centre`.
 pub(crate) fn shape_sum(
     points: &Points,
-    neighbors: &[&[u32]],
+    block: Block,
     k: usize,
-    task: &Task,
+    centre: &[f64],
+    progress: &Progress,
 ) -> Result<ShapeSum> {
     let (rows, dim) = (points.len(), points.dim());
     let width = dim.div_ceil(LANES);
@@ -63,29 +113,29 @@ pub(crate) fn shape_sum(
         .collect::<Result<_>>()?;
     // Neither the units nor the sections change the order of any sum.
     let threads = rayon::current_num_threads();
-    let tasks = TASKS_PER_THREAD * threads;
+    let slots = SLOTS_PER_THREAD * threads;
     let batch = LANES * k * width;
-    let batches = neighbors.len() / (LANES * UNITS_PER_THREAD * threads);
-    let batches = batches.min(BYTES_PER_UNIT / size_of::<Line>() / batch).max(1);
+    let batches = block.lists.len() / (LANES * UNITS_PER_THREAD * threads);
+    let batches = batches.min(BYTES_PER_UNIT / size_of::<CacheLine>() / batch).max(1);
     let points_in_unit = batches * LANES;
-    let units: Vec<&[&[u32]]> = neighbors.chunks(points_in_unit).collect();
-    let workers = (0..threads.min(units.len()))
-        .map(|_| lanes::sharer(k, dim).expect("`suits` has been asked"));
-    let buffers: Vec<Vec<Line>> =
-        (0..tasks.min(units.len())).map(|_| try_zeros(batches * batch)).collect::<Result<_>>()?;
-    let stripes_in_section = stripes.len().div_ceil(tasks);
+    let units = try_copied(block.chunks(points_in_unit))?;
+    let workers =
+        (0..threads.min(units.len())).map(|_| batched::sharer(k, dim)).collect::<Result<_>>()?;
+    let buffers: Vec<Vec<CacheLine>> =
+        (0..slots.min(units.len())).map(|_| try_zeros(batches * batch)).collect::<Result<_>>()?;
+    let stripes_in_section = stripes.len().div_ceil(slots);
     let sections = stripes.chunks_mut(stripes_in_section).collect();
     compute_and_add(
         units.len(),
-        workers.collect(),
+        workers,
         buffers,
         sections,
         |solver, unit, shares| {
-            for (lists, shares) in units[unit].chunks(LANES).zip(shares.chunks_mut(batch)) {
+            for (lists, shares) in units[unit].lists.chunks(LANES).zip(shares.chunks_mut(batch)) {
                 if !solver.share(points, lists, shares) {
                     return Err(Error::no_convergence());
                 }
-                task.advance(lists.len())?;
+                progress.advance(lists.len())?;
             }
             Ok(())
         },
@@ -95,48 +145,38 @@ pub(crate) fn shape_sum(
             }
         },
     )?;
-    let mut total = ShapeSum { count: neighbors.len(), ..ShapeSum::empty(dim)? };
-    multiply(&stripes, points, total.sum.view_mut())?;
+    let (count, weight) = (block.lists.len(), block.weight());
+    let mut total = ShapeSum { count, weight, ..ShapeSum::empty(dim)? };
+    multiply(&stripes, points, centre, total.sum.view_mut(), progress)?;
     Ok(total)
 }
 
-/// Some columns of V.
-struct Stripe {
-    /// Where its shares begin in those of eight neighbourhoods.
-    offset: usize,
-    /// Lines in a row.
-    width: usize,
-    values: Vec<Line>,
-}
-
-impl Stripe {
-    fn new(index: usize, k: usize, width: usize, rows: usize) -> Result<Self> {
-        let (offset, width) = stripe_at(index, k, width);
-        Ok(Self { offset, width, values: try_zeros(rows * width)? })
-    }
-}
-
-/// Adds a unit's shares to a stripe, point after point, neighbour after neighbour.
+/// Adds a unit's shares to a stripe, point after point, neighbour after neighbour. Multiplying by a weight of 1 is exact.
 struct Add<'a> {
     stripe: &'a mut Stripe,
-    unit: &'a [&'a [u32]],
-    shares: &'a [Line],
+    unit: Block<'a>,
+    shares: &'a [CacheLine],
     /// Lines of the shares of eight neighbourhoods.
     batch: usize,
 }
 
 impl Work for Add<'_> {
+    type Output = ();
+
     #[inline(always)]
     fn run<V: Vector>(self) {
         let (offset, width) = (self.stripe.offset, self.stripe.width);
-        let values = Line::as_vectors_mut::<V>(&mut self.stripe.values);
-        for (lists, shares) in self.unit.chunks(LANES).zip(self.shares.chunks(self.batch)) {
-            let shares = Line::as_vectors::<V>(&shares[offset..]).chunks_exact(width);
-            let neighbors = lists.iter().flat_map(|list| list.iter());
-            for (&neighbor, share) in neighbors.zip(shares) {
+        let values = CacheLine::as_vectors_mut::<V>(&mut self.stripe.values);
+        for (few, shares) in self.unit.chunks(LANES).zip(self.shares.chunks(self.batch)) {
+            let shares = CacheLine::as_vectors::<V>(&shares[offset..]).chunks_exact(width);
+            let neighbors = few.lists.iter().enumerate().flat_map(|(lane, list)| {
+                let weight = V::splat(few.weights.map_or(1.0, |weights| weights[lane]));
+                list.iter().map(move |neighbor| (*neighbor, weight))
+            });
+            for ((neighbor, weight), share) in neighbors.zip(shares) {
                 let row = &mut values[neighbor as usize * width..][..width];
                 for (sum, share) in row.iter_mut().zip(share) {
-                    *sum += *share;
+                    *sum = sum.plus(*share, weight);
                 }
             }
         }

@@ -1,6 +1,6 @@
-//! VᵀX from the layouts in which both lie.
+//! VᵀX from the layouts in which V and X are stored.
 //!
-//! The library's matrix product knows no AVX-512 and packs both again: at 400 columns it reaches half of the processor's
+//! ndarray's matrix product does not use AVX-512 and packs both again: at 400 columns it reaches half of the processor's
 //! speed, this nine tenths.
 
 use ndarray::{ArrayViewMut2, Axis};
@@ -9,22 +9,28 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::matrix::try_zeros;
 use crate::points::Points;
-use crate::simd::{LANES, Line, Vector, Work, flat, vectorized};
+use crate::progress::Progress;
+use crate::simd::{CacheLine, LANES, Vector, Work, flat, vectorized};
 
-use super::Stripe;
+use super::stripe::Stripe;
 
 /// Lines side by side in a panel of X: as many as a register tile has.
 const PANEL: usize = 3;
 
-/// Rows of V and X taken at a time: a panel of them stays in the first cache.
+/// Rows of V and X taken at a time: a panel of them stays in the L1 cache.
 const ROWS: usize = 128;
 
 /// Parts of the product for each thread. Every part reads all of V.
 const PARTS_PER_THREAD: usize = 3;
 
-/// sum = VᵀX.
-pub(super) fn multiply(stripes: &[Stripe], points: &Points, sum: ArrayViewMut2<f64>) -> Result<()> {
-    let means = points.column_means();
+/// sum = Vᵀ(X − c).
+pub(super) fn multiply(
+    stripes: &[Stripe],
+    points: &Points,
+    centre: &[f64],
+    sum: ArrayViewMut2<f64>,
+    progress: &Progress,
+) -> Result<()> {
     let panels = points.dim().div_ceil(PANEL * LANES);
     // Where the parts end does not change the order of any sum. They differ by one panel at most.
     let count = (PARTS_PER_THREAD * rayon::current_num_threads()).min(panels);
@@ -39,31 +45,34 @@ pub(super) fn multiply(stripes: &[Stripe], points: &Points, sum: ArrayViewMut2<f
     }
     parts
         .into_par_iter()
-        .try_for_each(|(first, sum)| multiply_part(stripes, points, &means, first, sum))
+        .try_for_each(|(first, sum)| multiply_part(stripes, points, centre, first, sum, progress))
 }
 
-/// sum = VᵀX for the columns of X from `first` on, as many as `sum` has.
+/// sum = Vᵀ(X − c) for the columns of X from `first` on, as many as `sum` has.
 fn multiply_part(
     stripes: &[Stripe],
     points: &Points,
-    means: &[f64],
+    centre: &[f64],
     first: usize,
     mut sum: ArrayViewMut2<f64>,
+    progress: &Progress,
 ) -> Result<()> {
     let columns = sum.ncols();
     let width = columns.div_ceil(PANEL * LANES) * PANEL;
     let height: usize = stripes.iter().map(|stripe| stripe.width * LANES).sum();
     let mut packed = try_zeros(ROWS * width)?;
-    let mut product = try_zeros::<Line>(height * width)?;
+    let mut product = try_zeros::<CacheLine>(height * width)?;
     vectorized(Product {
         stripes,
         points,
-        means: &means[first..first + columns],
+        centre: &centre[first..first + columns],
         first,
         packed: &mut packed,
         width,
         product: &mut product,
+        progress,
     });
+    progress.check()?;
     for (mut out, row) in sum.rows_mut().into_iter().zip(product.chunks_exact(width)) {
         for (out, value) in out.iter_mut().zip(row.iter().flat_map(|line| &line.0)) {
             *out = *value;
@@ -75,29 +84,33 @@ fn multiply_part(
 struct Product<'a> {
     stripes: &'a [Stripe],
     points: &'a Points<'a>,
-    means: &'a [f64],
+    centre: &'a [f64],
     first: usize,
     /// Some rows of X, by panels.
-    packed: &'a mut [Line],
+    packed: &'a mut [CacheLine],
     /// Lines in a row of `product`.
     width: usize,
     /// Its rows are the columns of V.
-    product: &'a mut [Line],
+    product: &'a mut [CacheLine],
+    /// A cancelled product is left unfinished.
+    progress: &'a Progress,
 }
 
 impl Work for Product<'_> {
+    type Output = ();
+
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let packed = Line::as_vectors_mut::<V>(self.packed);
-        let product = Line::as_vectors_mut::<V>(self.product);
+        let packed = CacheLine::as_vectors_mut::<V>(self.packed);
+        let product = CacheLine::as_vectors_mut::<V>(self.product);
         let mut start = 0;
-        while start < self.points.len() {
+        while start < self.points.len() && self.progress.check().is_ok() {
             let rows = ROWS.min(self.points.len() - start);
-            pack(self.points, start, rows, self.means, self.first, packed);
+            pack(self.points, start, rows, self.centre, self.first, packed);
             let panels = &packed[..rows * self.width];
             let mut height = 0;
             for stripe in self.stripes {
-                let v = Line::as_vectors::<V>(&stripe.values);
+                let v = CacheLine::as_vectors::<V>(&stripe.values);
                 let v = flat(&v[start * stripe.width..(start + rows) * stripe.width]);
                 for (panel, x) in panels.chunks_exact(rows * PANEL).enumerate() {
                     for line in 0..stripe.width {
@@ -129,29 +142,28 @@ impl Work for Product<'_> {
     }
 }
 
-/// Some rows and columns of X minus the columns' means, panel by panel. In exact arithmetic VᵀX does not need the means;
-/// a common offset would cost digits.
+/// Some rows and columns of X − c, panel by panel.
 #[inline(always)]
 fn pack<V: Vector>(
     points: &Points,
     start: usize,
     rows: usize,
-    means: &[f64],
+    centre: &[f64],
     first: usize,
     packed: &mut [V],
 ) {
-    let (means, means_rest) = means.as_chunks::<LANES>();
-    let columns = means.len() * LANES + means_rest.len();
+    let (centre, centre_rest) = centre.as_chunks::<LANES>();
+    let columns = centre.len() * LANES + centre_rest.len();
     for i in 0..rows {
         let row = &points.row(start + i)[first..first + columns];
         let (row, rest) = row.as_chunks::<LANES>();
         let at = |line: usize| (line / PANEL * rows + i) * PANEL + line % PANEL;
-        for (line, (row, mean)) in row.iter().zip(means).enumerate() {
-            packed[at(line)] = V::load(row) - V::load(mean);
+        for (line, (row, centre)) in row.iter().zip(centre).enumerate() {
+            packed[at(line)] = V::load(row) - V::load(centre);
         }
-        // What follows the last column in its panel multiplies into columns that nobody reads.
-        for (lane, (value, mean)) in rest.iter().zip(means_rest).enumerate() {
-            packed[at(row.len())].lanes_mut()[lane] = value - mean;
+        // What follows the last column in its panel is multiplied into columns that are never read.
+        for (lane, (value, centre)) in rest.iter().zip(centre_rest).enumerate() {
+            packed[at(row.len())].lanes_mut()[lane] = value - centre;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Eight doubles as a plain array, for every processor.
 
-use super::*;
+use super::vector::*;
 
 /// Eight plain doubles.
 #[derive(Debug, Clone, Copy)]
@@ -48,8 +48,8 @@ unsafe impl Vector for Portable {
     const MANY_REGISTERS: bool = false;
 
     #[inline(always)]
-    unsafe fn vectorize(kernel: impl Kernel) {
-        kernel.run();
+    fn vectorize<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run()
     }
 
     #[inline(always)]

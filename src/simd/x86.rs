@@ -3,20 +3,40 @@
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
-use super::*;
+use super::vector::*;
+
+/// Proof that the processor has AVX-512F.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Avx512Proof(());
+
+impl Avx512Proof {
+    pub(super) fn detect() -> Option<Self> {
+        is_x86_feature_detected!("avx512f").then_some(Self(()))
+    }
+}
+
+/// Proof that the processor has AVX2 and FMA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Avx2Proof(());
+
+impl Avx2Proof {
+    pub(super) fn detect() -> Option<Self> {
+        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Self(()))
+    }
+}
 
 /// One AVX-512 register.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Avx512(__m512d);
+pub(super) struct Avx512(__m512d);
 
 /// Two AVX registers.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Avx2([__m256d; 2]);
+pub(super) struct Avx2([__m256d; 2]);
 
-// SAFETY of every intrinsic below: values of these types are only worked on inside `vectorize`, whose caller
-// vouches for the instructions.
+// SAFETY of every intrinsic below: these types are named by `super::level` alone, where a level that holds the proof
+// hands them to generic code.
 macro_rules! intrinsic {
     ($($call:tt)*) => {{
         // SAFETY: see above.
@@ -31,8 +51,8 @@ arithmetic!(Avx512; a, b;
     Self(intrinsic!(_mm512_sub_pd(_mm512_set1_pd(-0.0), a.0))));
 
 #[target_feature(enable = "avx512f")]
-fn run_avx512(kernel: impl Kernel) {
-    kernel.run();
+fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
 }
 
 /// Quarters 0 and 2, or 1 and 3, of two registers.
@@ -45,7 +65,7 @@ fn quarters(a: __m512d, b: __m512d) -> (__m512d, __m512d) {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn sum_each_avx512(vectors: [Avx512; LANES]) -> Avx512 {
-    // Sums of neighbours, then of quarters: each step halves the number of vectors.
+    // Sums of adjacent lanes, then of quarters: each step halves the number of vectors.
     let pair = |i: usize| {
         let (a, b) = (vectors[2 * i].0, vectors[2 * i + 1].0);
         _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b))
@@ -86,9 +106,8 @@ unsafe impl Vector for Avx512 {
     const MANY_REGISTERS: bool = true;
 
     #[inline(always)]
-    unsafe fn vectorize(kernel: impl Kernel) {
-        // SAFETY: the caller's promise.
-        unsafe { run_avx512(kernel) }
+    fn vectorize<K: Kernel>(kernel: K) -> K::Output {
+        intrinsic!(run_avx512(kernel))
     }
 
     #[inline(always)]
@@ -111,7 +130,8 @@ unsafe impl Vector for Avx512 {
         Self(intrinsic!(_mm512_sqrt_pd(self.0)))
     }
 
-    /// Each of two steps of Newton's method doubles the 14 bits that the processor knows: sooner done than a root and a division.
+    /// Two steps of Newton's method, each of which doubles the 14 correct bits of the processor's estimate: faster than a
+    /// square root and a division.
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {
         let mut inverse = Self(intrinsic!(_mm512_rsqrt14_pd(self.0)));
@@ -203,8 +223,8 @@ arithmetic!(Avx2; a, b;
     halves!(h => _mm256_xor_pd(_mm256_set1_pd(-0.0), a.0[h])));
 
 #[target_feature(enable = "avx2,fma")]
-fn run_avx2(kernel: impl Kernel) {
-    kernel.run();
+fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
 }
 
 /// A bit for each lane of `a` below that of `b`.
@@ -216,7 +236,7 @@ fn below_avx2(a: Avx2, b: Avx2) -> i32 {
     low | high << 4
 }
 
-/// Four rows of four, turned.
+/// The transpose of four rows of four.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn transpose_4(rows: [__m256d; 4]) -> [__m256d; 4] {
@@ -250,7 +270,7 @@ fn transpose_avx2(vectors: [Avx2; LANES]) -> [Avx2; LANES] {
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn sum_each_avx2(vectors: [Avx2; LANES]) -> Avx2 {
-    // Sums of halves, of neighbours, then of what is left.
+    // Sums of halves, of adjacent lanes, then of what is left.
     let pair = |i: usize| {
         let whole = |i: usize| _mm256_add_pd(vectors[i].0[0], vectors[i].0[1]);
         _mm256_hadd_pd(whole(2 * i), whole(2 * i + 1))
@@ -270,9 +290,8 @@ unsafe impl Vector for Avx2 {
     const MANY_REGISTERS: bool = false;
 
     #[inline(always)]
-    unsafe fn vectorize(kernel: impl Kernel) {
-        // SAFETY: the caller's promise.
-        unsafe { run_avx2(kernel) }
+    fn vectorize<K: Kernel>(kernel: K) -> K::Output {
+        intrinsic!(run_avx2(kernel))
     }
 
     #[inline(always)]

@@ -1,25 +1,76 @@
 """The k nearest so far of each query, with coordinates: chunk after chunk, in any order.
 
 Only the k smallest (squared distance, row number) are kept. That rule is associative and commutative, so the
-neighbours in the end are those of a search over all rows at once, to the bit. A chunk is only asked for rows
+neighbours in the end are exactly those of a search over all rows at once. A chunk is only asked for rows
 that are no farther than the last of a full list.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..operators import Algorithm
+from ..neighbors import Algorithm
+from .ranges import Box, box_of, check_range
 
 Matrix = NDArray[np.float64]
 
 # Columns of a box that are looked at together.
 _COLUMNS = 32
+
+
+class Columns(NamedTuple):
+    """What the columns of a chunk are for.
+
+    Attributes
+    ----------
+    searched : slice
+        Coordinates.
+    extra : slice
+        What else is kept of a neighbour; these columns follow the coordinates.
+    valid : int, optional
+        The column that is 1 where a row may be a neighbour. All may if None.
+    name : {"X", "Z"}, default="X"
+        The name of the table in error messages.
+    """
+
+    searched: slice = slice(None)
+    extra: slice = slice(0, 0)
+    valid: int | None = None
+    name: str = "X"
+
+    def neighbors(self, chunk: NDArray[Any], first: int) -> tuple[NDArray[np.int64], Matrix, Matrix]:
+        """Return the rows that may be neighbours.
+
+        Parameters
+        ----------
+        chunk : ndarray of shape (n, width)
+            Rows.
+        first : int
+            Number of its first row.
+
+        Returns
+        -------
+        numbers : ndarray of int, shape (f,)
+            Their numbers, ascending.
+        points : ndarray of shape (f, d)
+            Their coordinates.
+        extra : ndarray of shape (f, e)
+            What else is kept of them.
+        """
+        numbers = np.arange(first, first + len(chunk), dtype=np.int64)
+        if self.valid is not None:
+            kept = chunk[:, self.valid] == 1
+            numbers, chunk = numbers[kept], chunk[kept]
+        points = np.ascontiguousarray(chunk[:, self.searched], dtype=np.float64)
+        return numbers, points, np.ascontiguousarray(chunk[:, self.extra], dtype=np.float64)
+
+
+ALL = Columns()
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,19 +83,22 @@ class Candidates:
         Squared distances.
     rows : ndarray of int, shape (q, c)
         Row numbers in the whole.
-    points : ndarray of shape (q, c, d)
-        Their coordinates.
+    points : ndarray of shape (q, c, d + e)
+        Their coordinates, and what else is kept of them.
+    box : Box
+        Around all chunks seen so far.
     """
 
     squared: Matrix
     rows: NDArray[np.int64]
     points: Matrix
+    box: Box
 
     def __sizeof__(self) -> int:
         return self.squared.nbytes + self.rows.nbytes + self.points.nbytes
 
 
-def none(count: int, dim: int) -> Candidates:
+def none(count: int, dim: int, extra: int = 0) -> Candidates:
     """Return the candidates of queries that have seen no rows yet.
 
     Parameters
@@ -52,14 +106,21 @@ def none(count: int, dim: int) -> Candidates:
     count : int
         Number of queries.
     dim : int
-        Number of columns.
+        Number of coordinates.
+    extra : int, default=0
+        How many other numbers are kept of a neighbour.
 
     Returns
     -------
     Candidates
         None for each.
     """
-    return Candidates(np.empty((count, 0)), np.empty((count, 0), dtype=np.int64), np.empty((count, 0, dim)))
+    return Candidates(
+        np.empty((count, 0)),
+        np.empty((count, 0), dtype=np.int64),
+        np.empty((count, 0, dim + extra)),
+        Box.empty(dim),
+    )
 
 
 def extended(
@@ -70,6 +131,7 @@ def extended(
     first: int,
     k: int,
     algorithm: Algorithm,
+    columns: Columns = ALL,
 ) -> Candidates:
     """Return the k nearest rows to each query among its candidates and one more chunk.
 
@@ -81,7 +143,7 @@ def extended(
         Points.
     query_rows : ndarray of int, shape (q,)
         Their row numbers in the whole. A row is not its own neighbour.
-    chunk : ndarray of shape (n, d)
+    chunk : ndarray of shape (n, width)
         Rows first … first + n − 1 of the whole.
     first : int
         Number of its first row.
@@ -89,56 +151,74 @@ def extended(
         How many are wanted; as many as there are if fewer have been seen.
     algorithm : str
         How to search.
+    columns : Columns, optional
+        What the columns of the chunk are for. By default all are coordinates.
 
     Returns
     -------
     Candidates
         The nearest, ties by the smaller row number.
     """
+    if columns.valid is None:
+        box = box_of(chunk[:, columns.searched])
+    else:
+        numbers, points, extra = columns.neighbors(chunk, first)
+        if len(points) == 0:
+            return before
+        box = box_of(points)
     width = before.squared.shape[1]
+    seen = replace(before, box=before.box.around(box))
     if width < k:
         asked, bounds = np.arange(len(queries)), None
     else:
-        asked = _reaching(chunk, queries, before.squared[:, -1])
+        asked = _reaching(box, queries, before.squared[:, -1])
         bounds = before.squared[asked, -1]
         if len(asked) == 0:
-            return before
-    points = np.ascontiguousarray(chunk, dtype=np.float64)
-    local, squared = _core.k_neighbors(
-        x=points,
-        # One more than needed: the query itself may be among the rows.
-        k=min(k + 1, len(points)),
-        queries=queries[asked],
-        points=None,
-        algorithm=algorithm,
-        n_jobs=1,
-        progress=None,
-        bounds=bounds,
-    )
-    # At an infinite distance the query itself is the first to go.
-    squared[local + first == query_rows[asked, None]] = np.inf
+            return seen
+    if columns.valid is None:
+        numbers, points, extra = columns.neighbors(chunk, first)
+    try:
+        local, squared = _core.k_neighbors(
+            x=points,
+            # One more than needed: the query itself may be among the rows.
+            k=min(k + 1, len(points)),
+            queries=queries[asked],
+            points=None,
+            algorithm=algorithm,
+            n_jobs=1,
+            progress=None,
+            bounds=bounds,
+            part=True,
+        )
+    except ValueError:
+        # The range is refused: report that of the table, which the caller knows, not that of a chunk.
+        check_range(seen.box.around(box_of(queries)), columns.name)
+        raise
+    # A row is not its own neighbour: an infinite distance puts the query last.
+    squared[numbers[local] == query_rows[asked, None]] = np.inf
     if bounds is not None:
         found = np.isfinite(squared).any(axis=1)
         asked, local, squared = asked[found], local[found], squared[found]
         if len(asked) == 0:
-            return before
-    return _merged(before, asked, local + first, squared, points, first, k)
+            return seen
+    kept = np.concatenate([points, extra], axis=1) if extra.shape[1] else points
+    return _merged(seen, asked, local, numbers, squared, kept, k)
 
 
-def _reaching(chunk: NDArray[Any], queries: Matrix, bounds: Matrix) -> NDArray[np.intp]:
+def _reaching(box: Box, queries: Matrix, bounds: Matrix) -> NDArray[np.intp]:
     """Return the queries that may have a row of the chunk within their bound: its box is near enough."""
-    low, high = chunk.min(axis=0), chunk.max(axis=0)
-    # Less what the roundings of this sum and of a distance make together.
+    low, high = box.low, box.high
+    # Less the rounding errors of this sum and of a distance.
     slack = 1 - 8 * (queries.shape[1] + 8) * np.finfo(np.float64).eps
     near, squared = np.arange(len(queries)), np.zeros(len(queries))
-    # The first columns already say of most boxes that they are too far away.
+    # For most boxes the first columns already show that they are too far away.
     for start in range(0, queries.shape[1], _COLUMNS):
         columns = slice(start, start + _COLUMNS)
         some = queries[near, columns]
         gaps = np.maximum(np.maximum(low[columns] - some, some - high[columns]), 0.0)
         with np.errstate(over="ignore"):
             squared = squared + np.einsum("ij,ij->i", gaps, gaps)
-        # What overflows is left to the search, which refuses it.
+        # An overflow is left to the search, which refuses it.
         kept = (squared * slack <= bounds[near]) | ~np.isfinite(squared)
         near, squared = near[kept], squared[kept]
     return near
@@ -147,36 +227,39 @@ def _reaching(chunk: NDArray[Any], queries: Matrix, bounds: Matrix) -> NDArray[n
 def _merged(
     before: Candidates,
     asked: NDArray[np.intp],
-    rows: NDArray[np.int64],
+    local: NDArray[np.int64],
+    numbers: NDArray[np.int64],
     squared: Matrix,
-    points: Matrix,
-    first: int,
+    kept: Matrix,
     k: int,
 ) -> Candidates:
     """Return the nearest of the candidates and of the rows that were found for some queries."""
-    width, dim = before.squared.shape[1], points.shape[1]
+    width, dim = before.squared.shape[1], kept.shape[1]
     if width < k:
-        shape = (len(asked), min(k, width + rows.shape[1]))
-        after = Candidates(np.empty(shape), np.empty(shape, dtype=np.int64), np.empty((*shape, dim)))
+        shape = (len(asked), min(k, width + local.shape[1]))
+        after = Candidates(
+            np.empty(shape), np.empty(shape, dtype=np.int64), np.empty((*shape, dim)), before.box
+        )
     else:
-        after = Candidates(before.squared.copy(), before.rows.copy(), before.points.copy())
+        after = Candidates(before.squared.copy(), before.rows.copy(), before.points.copy(), before.box)
     count = after.squared.shape[1]
     both = np.concatenate([before.squared[asked], squared], axis=1)
-    names = np.concatenate([before.rows[asked], rows], axis=1)
+    names = np.concatenate([before.rows[asked], numbers[local]], axis=1)
     order = _nearest_first(both, names, count)
     after.squared[asked] = np.take_along_axis(both, order, axis=1)
-    after.rows[asked] = chosen = np.take_along_axis(names, order, axis=1)
-    # Coordinates as tables with a line for each candidate: whole lines are quick to copy.
+    after.rows[asked] = np.take_along_axis(names, order, axis=1)
+    # Coordinates as tables with a row for each candidate: whole rows are quick to copy.
     source, target = before.points.reshape(-1, dim), after.points.reshape(-1, dim)
     lines = asked[:, None] * count + np.arange(count)
     stay = order < width
     target[lines[stay]] = source.take((asked[:, None] * width + order)[stay], axis=0)
-    target[lines[~stay]] = points.take(chosen[~stay] - first, axis=0)
+    new = np.take_along_axis(local, np.maximum(order - width, 0), axis=1)
+    target[lines[~stay]] = kept.take(new[~stay], axis=0)
     return after
 
 
 def _nearest_first(squared: Matrix, rows: NDArray[np.int64], count: int) -> NDArray[np.intp]:
-    """Return the places of the `count` smallest (squared distance, row number) of each line."""
+    """Return the positions of the `count` smallest (squared distance, row number) of each row."""
     # One more, to see whether the last is tied.
     order = np.argsort(squared, axis=1, kind="stable")[:, : count + 1]
     nearest = np.take_along_axis(squared, order, axis=1)

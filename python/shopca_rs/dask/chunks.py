@@ -1,4 +1,4 @@
-"""A dask collection → its blocks of rows, each with its place in the whole."""
+"""A dask collection → its blocks of rows, each with its position in the whole."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data  # type: ignore[import-untyped]
 
-from . import recipes
-from .recipes import Part
+from . import inlined_graph
+from .inlined_graph import Part
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,9 @@ def as_chunks(X: Any, name: str = "X") -> Chunks:
     Parameters
     ----------
     X : dask array of shape (n, d) or dask dataframe
-        Unknown sizes of chunks are found by computing them once; chunks over columns are joined.
+        Unknown chunk sizes are computed once; chunks over columns are joined.
     name : str, default="X"
-        What errors call it.
+        Its name in error messages.
 
     Returns
     -------
@@ -68,6 +69,8 @@ def as_chunks(X: Any, name: str = "X") -> Chunks:
         If it is not 2-D or a block is empty.
     """
     array = as_array(X, name)
+    if array.shape[1] == 0:
+        raise ValueError(f"{name} must have at least one row and one column, got shape {array.shape}.")
     sizes = tuple(int(size) for size in array.chunks[0])
     for number, size in enumerate(sizes):
         if size == 0:
@@ -80,9 +83,9 @@ def as_chunks(X: Any, name: str = "X") -> Chunks:
     bytes_each = [size * dim * array.dtype.itemsize for size in sizes]
     firsts = [0, *accumulate(sizes)]
     parts = [
-        part.then(partial(_checked, number=number, first=first, size=size, dim=dim, name=name))
+        part.then(partial(checked, number=number, first=first, size=size, dim=dim, name=name))
         for number, (part, first, size) in enumerate(
-            zip(recipes.parts(blocks, bytes_each), firsts, sizes, strict=False)
+            zip(inlined_graph.parts(blocks, bytes_each), firsts, sizes, strict=False)
         )
     ]
     return Chunks(parts, sizes, dim)
@@ -96,7 +99,7 @@ def as_array(X: Any, name: str = "X") -> da.Array:
     X : dask array or dask dataframe
         The collection.
     name : str, default="X"
-        What errors call it.
+        Its name in error messages.
 
     Returns
     -------
@@ -121,8 +124,47 @@ def as_array(X: Any, name: str = "X") -> da.Array:
     return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
 
 
-def _checked(block: Any, number: int, first: int, size: int, dim: int, name: str) -> NDArray[Any]:
-    """Return a block if it is what it was announced to be."""
+def check_columns(estimator: Any, X: Any, dim: int, *, reset: bool) -> None:
+    """Remember the number and the names of the columns (`reset`), or check them, as scikit-learn does.
+
+    Parameters
+    ----------
+    estimator : SHOPCA
+        Where they are stored.
+    X : dask array or dask dataframe
+        The collection; a dataframe has names.
+    dim : int
+        Its number of columns.
+    reset : bool
+        Whether this is a fit.
+    """
+    stand_in: Any = np.empty((0, dim))
+    if hasattr(X, "columns"):
+        import pandas as pd  # type: ignore[import-untyped]
+
+        stand_in = pd.DataFrame(columns=list(X.columns))
+    validate_data(estimator, stand_in, reset=reset, skip_check_array=True)
+
+
+def checked(block: Any, number: int, first: int, size: int, dim: int, name: str) -> NDArray[Any]:
+    """Return a block after checking that it has the announced shape and finite numbers.
+
+    Parameters
+    ----------
+    block : array-like
+        What a task made.
+    number, first : int
+        The number of the block, and of its first row.
+    size, dim : int
+        Rows and columns it must have.
+    name : str
+        The name of the whole in error messages.
+
+    Returns
+    -------
+    ndarray of shape (size, dim)
+        The block.
+    """
     rows: NDArray[Any] = np.asarray(block)
     where = f"chunk {number} of {name} (from row {first})"
     if rows.ndim != 2 or rows.shape[1] != dim:

@@ -10,21 +10,23 @@ import numpy as np
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
+from ..arguments import as_count, as_path
+
 _CHUNK_BYTES = 32 << 20
 
 
 def from_npy(path: str | os.PathLike[str], rows_per_chunk: int | None = None) -> da.Array:
     """Open a .npy file as a dask array.
 
-    Every task opens the file and reads its own rows, so that workers in other processes do: a memory-mapped
-    array handed to dask itself is sent to them whole.
+    Every task opens the file and reads its own rows, in other processes too. A memory-mapped array given to
+    dask itself would be sent to them as a whole.
 
     Parameters
     ----------
     path : str or path-like
         A file that every worker sees under this name, with a 2-D array of numbers.
     rows_per_chunk : int, optional
-        Rows of each chunk; as many as make 32 MB if None.
+        Rows of each chunk; about 32 MB of them if None.
 
     Returns
     -------
@@ -34,7 +36,7 @@ def from_npy(path: str | os.PathLike[str], rows_per_chunk: int | None = None) ->
     Raises
     ------
     ValueError
-        If the file is no .npy file or its array is not 2-D.
+        If the file is not a .npy file, or its array is empty, not 2-D or not of numbers.
 
     Examples
     --------
@@ -48,7 +50,8 @@ def from_npy(path: str | os.PathLike[str], rows_per_chunk: int | None = None) ->
     ...     print(X.chunks, X.dtype)
     ((400, 400, 200), (3,)) float32
     """
-    path = os.path.abspath(path)
+    path = os.path.abspath(as_path(path))
+    size = None if rows_per_chunk is None else as_count(rows_per_chunk, "rows_per_chunk", 1)
     try:
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except ValueError as error:
@@ -58,7 +61,11 @@ def from_npy(path: str | os.PathLike[str], rows_per_chunk: int | None = None) ->
             f"{path} must hold a 2-D array with points as rows, got {getattr(rows, 'shape', 'an archive')}."
         )
     count, dim = rows.shape
-    size = rows_per_chunk or max(_CHUNK_BYTES // max(rows.itemsize * dim, 1), 1)
+    if rows.size == 0 or rows.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{path} must hold real numbers, at least one, got dtype {rows.dtype} of shape {rows.shape}."
+        )
+    size = size or max(_CHUNK_BYTES // (rows.itemsize * dim), 1)
     read = delayed(_read, pure=True)
     blocks = [
         da.from_delayed(

@@ -11,13 +11,13 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from .. import _core
-from ..arguments import as_choice, as_count, as_flag, as_sample
-from ..operators import ALGORITHMS, DEGENERATE, Algorithm, Degenerate
-from . import groups
+from ..arguments import RandomState, as_choice, as_count, as_flag, as_sample
+from ..neighbors import ALGORITHMS, Algorithm
+from ..operators import DEGENERATE, Degenerate, with_own_rows
+from .blocks import Group, Matrix, blocks_of_all, blocks_of_sample, mean_and_error, sums_of_groups
 from .chunks import Chunks, as_chunks
-from .groups import Group, Matrix
-from .trees import reduced
-from .walks import Search, sharded_sums
+from .streaming import Search, sharded_sums
+from .tree_reduction import reduced
 from .workers import Workers, workers
 
 Mode = Literal["auto", "replicated", "sharded"]
@@ -34,11 +34,12 @@ def mean_shape_operator(
     X: Any,
     k: int,
     *,
+    include_self: bool = False,
     degenerate: Degenerate = "average",
     algorithm: Algorithm = "auto",
     mode: Mode = "auto",
     sample: int | None = None,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     return_error: bool = False,
 ) -> da.Array | tuple[da.Array, da.Array]:
     """Mean shape operator of a dask array or dataframe.
@@ -49,10 +50,10 @@ def mean_shape_operator(
     Parameters
     ----------
     X : dask array of shape (n, d) or dask dataframe
-        Points as rows. Unknown sizes of chunks are found by computing them once.
+        Points as rows. Unknown chunk sizes are computed once.
     k : int
         Number of neighbours, from 2 to n − 1.
-    degenerate, algorithm, sample, random_state, return_error
+    include_self, degenerate, algorithm, sample, random_state, return_error
         As in `shopca_rs.mean_shape_operator`.
     mode : {"auto", "replicated", "sharded"}, default="auto"
         "replicated" sends all rows to every worker once; "sharded" compares each block of queries with one
@@ -79,7 +80,16 @@ def mean_shape_operator(
     """
     as_flag(return_error, "return_error")
     chunks = as_chunks(X)
-    both = delayed_mean(chunks, k, degenerate, algorithm, mode, sample, random_state)
+    both = delayed_mean(
+        chunks,
+        k,
+        include_self=include_self,
+        degenerate=degenerate,
+        algorithm=algorithm,
+        mode=mode,
+        sample=sample,
+        random_state=random_state,
+    )
     shape = (chunks.dim, chunks.dim)
     mean, error = (da.from_delayed(both[place], shape, np.float64) for place in range(2))
     return (mean, error) if return_error else mean
@@ -88,11 +98,13 @@ def mean_shape_operator(
 def delayed_mean(
     chunks: Chunks,
     k: int,
+    *,
+    include_self: bool,
     degenerate: Degenerate,
     algorithm: Algorithm,
     mode: str,
     sample: int | None,
-    random_state: int,
+    random_state: RandomState,
 ) -> Delayed:
     """Build the graph of S̄ and its standard error.
 
@@ -100,7 +112,7 @@ def delayed_mean(
     ----------
     chunks : Chunks
         The rows.
-    k, degenerate, algorithm, mode, sample, random_state
+    k, include_self, degenerate, algorithm, mode, sample, random_state
         As in `mean_shape_operator`.
 
     Returns
@@ -109,22 +121,24 @@ def delayed_mean(
         A pair of ndarrays of shape (d, d).
     """
     k = _checked_k(k, chunks.rows)
+    own = as_flag(include_self, "include_self")
     as_choice(degenerate, "degenerate", DEGENERATE)
     as_choice(algorithm, "algorithm", ALGORITHMS)
     as_choice(mode, "mode", MODES)
     chosen = as_sample(sample, random_state, chunks.rows)
     crew = workers()
-    if mode == "auto":
-        mode = "replicated" if _fits(chunks, crew) else "sharded"
+    mode = chosen_mode(mode, chunks.rows, chunks.dim, crew)
     if chosen is None:
-        blocks = groups.blocks_of_all(chunks, k, mode, crew)
+        blocks = blocks_of_all(chunks, k, mode, crew)
     else:
-        blocks = groups.blocks_of_sample(chosen, k, chunks.dim, crew)
+        blocks = blocks_of_sample(chosen, k, chunks.dim, crew)
     if mode == "replicated":
-        whole = delayed(_join, pure=True)([part.apply(_loaded) for part in chunks.parts])
-        sums = [delayed(_sums_of_rows, pure=True)(whole, block, k, degenerate, algorithm) for block in blocks]
+        whole = delayed(join, pure=True)(loaded(chunks))
+        sums = [
+            delayed(_sums_of_rows, pure=True)(whole, block, k, own, degenerate, algorithm) for block in blocks
+        ]
     else:
-        sums = sharded_sums(chunks, blocks, Search(k, degenerate, algorithm), crew)
+        sums = sharded_sums(chunks, blocks, Search(k, algorithm), own, degenerate, crew)
     if chosen is None:
         return delayed(_mean_of_all, pure=True)(reduced(sums, np.add), chunks.rows)
     sizes = [len(group) for block in blocks for group in block]
@@ -141,31 +155,85 @@ def _checked_k(k: Any, rows: int) -> int:
     return count
 
 
-def _fits(chunks: Chunks, crew: Workers) -> bool:
-    index = 8 * chunks.rows * chunks.dim
-    return index * (_COPIES + _COPIES_PER_THREAD * crew.threads_each) <= _SHARE * crew.memory
+def chosen_mode(mode: str, rows: int, dim: int, crew: Workers) -> str:
+    """Return "replicated" or "sharded": as given, or by the memory of the workers.
+
+    Parameters
+    ----------
+    mode : str
+        One of `MODES`.
+    rows, dim : int
+        The size of the table that would be on every worker.
+    crew : Workers
+        The workers that will compute.
+
+    Returns
+    -------
+    str
+        The mode.
+    """
+    if mode != "auto":
+        return mode
+    table = 8 * rows * dim
+    fits = table * (_COPIES + _COPIES_PER_THREAD * crew.threads_each) <= _SHARE * crew.memory
+    return "replicated" if fits else "sharded"
 
 
-# What runs on the workers. Each on one thread: a worker runs as many tasks at once as it has threads.
+def loaded(chunks: Chunks) -> list[Delayed]:
+    """Return the rows of each chunk as a task.
+
+    Parameters
+    ----------
+    chunks : Chunks
+        The rows.
+
+    Returns
+    -------
+    list of Delayed
+        ndarrays, for `join`.
+    """
+    return [part.apply(_loaded) for part in chunks.parts]
+
+
+# These run on the workers, each on one thread: a worker runs as many tasks at once as it has threads.
 
 
 def _loaded(part: NDArray[Any]) -> NDArray[Any]:
     return part
 
 
-def _join(parts: Sequence[NDArray[Any]]) -> Matrix:
+def join(parts: Sequence[NDArray[Any]]) -> Matrix:
+    """Return all rows as one table.
+
+    Parameters
+    ----------
+    parts : sequence of ndarray
+        The rows of each chunk.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        In double precision.
+    """
     return np.concatenate(parts, axis=0, dtype=np.float64)
 
 
 def _sums_of_rows(
-    whole: Matrix, block: Sequence[Group], k: int, degenerate: Degenerate, algorithm: Algorithm
+    whole: Matrix,
+    block: Sequence[Group],
+    k: int,
+    include_self: bool,
+    degenerate: Degenerate,
+    algorithm: Algorithm,
 ) -> Matrix:
-    """Σ S of each group, with all rows at hand."""
+    """Σ S of each group, with all rows in memory."""
     rows = np.concatenate([np.asarray(group, dtype=np.int64) for group in block])
     neighbors, _ = _core.k_neighbors(
         x=whole, k=k, queries=None, points=rows, algorithm=algorithm, n_jobs=1, progress=None
     )
-    return groups.sums(whole, neighbors, [len(group) for group in block], degenerate)
+    if include_self:
+        neighbors = with_own_rows(neighbors, rows)
+    return sums_of_groups(whole, neighbors, [len(group) for group in block], degenerate)
 
 
 def _mean_of_all(total: Matrix, rows: int) -> tuple[Matrix, Matrix]:
@@ -174,12 +242,4 @@ def _mean_of_all(total: Matrix, rows: int) -> tuple[Matrix, Matrix]:
 
 
 def _mean_of_sample(sums: Sequence[Matrix], sizes: Sequence[int], rows: int) -> tuple[Matrix, Matrix]:
-    """S̄ and SE² = (1 − m/n) / (m (G − 1)) · Σ_g m_g (S̄_g − S̄)²."""
-    # Group after group: with many columns all of them at once are large.
-    by_group = [group for block in sums for group in block]
-    count = sum(sizes)
-    mean = sum(by_group) / count
-    squares = np.zeros_like(mean)
-    for group, size in zip(by_group, sizes, strict=True):
-        squares += size * (group / size - mean) ** 2
-    return mean, np.sqrt((1 - count / rows) / (count * (len(sizes) - 1)) * squares)
+    return mean_and_error([group for block in sums for group in block], sizes, rows)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import dask
+from dask.system import CPU_COUNT
+
+from .. import machine
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class Workers:
     threads : int
         Tasks that run at once, on all workers together.
     memory : int
-        Bytes of the smallest worker.
+        Memory of the smallest worker in bytes.
     threads_each : int
         Tasks that run at once on one worker, at most.
     """
@@ -28,7 +30,7 @@ class Workers:
 
 
 def workers() -> Workers:
-    """Return the workers of the current client, or this machine's threads if there is none.
+    """Return the workers of the current client, or what this process may use if there is none.
 
     Returns
     -------
@@ -39,11 +41,12 @@ def workers() -> Workers:
     if known:
         return Workers(
             sum(worker["nthreads"] for worker in known),
-            min(worker["memory_limit"] or _machine_memory() for worker in known),
+            min(worker["memory_limit"] or machine.memory() for worker in known),
             max(worker["nthreads"] for worker in known),
         )
-    threads = dask.config.get("num_workers", None) or os.cpu_count() or 1
-    return Workers(threads, _machine_memory(), threads)
+    # As many threads as dask's own pool: the processors that a container may use.
+    threads = dask.config.get("num_workers", None) or CPU_COUNT
+    return Workers(threads, machine.memory(), threads)
 
 
 def _of_client() -> list[dict[str, int]]:
@@ -56,7 +59,3 @@ def _of_client() -> list[dict[str, int]]:
     except ValueError:
         return []
     return list(client.scheduler_info(n_workers=-1)["workers"].values())
-
-
-def _machine_memory() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""Results next to the printed numbers, and methods next to each other."""
+"""Results next to the printed numbers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import printed, scores, statistics
+from . import printed
+from .preparation import MOST_FEATURES
 from .printed import Printed
-from .protocols import MOST_FEATURES, PROTOCOLS
+from .protocols import PROTOCOLS
 from .results import Result
 from .runner import RIVALS, Available
 
@@ -33,7 +34,7 @@ _CLOSE = 0.03
 
 @dataclass(frozen=True)
 class Line:
-    """One printed row and what came out here.
+    """One printed row and the results here.
 
     Attributes
     ----------
@@ -185,159 +186,3 @@ def _causes(method: str, entry: Available, of_the_tables: Sequence[Result]) -> s
         "s": method == "umap",
     }
     return "".join(letter for letter, holds in applies.items() if holds)
-
-
-@dataclass(frozen=True)
-class FairTable:
-    """Scores of all methods on the data sets that have a result for each of them.
-
-    Attributes
-    ----------
-    data_sets : list of str
-        Their names, in the order of the catalogue.
-    methods : list of str
-        Names of the methods, in the order of the protocol.
-    values : dict
-        Measure → method → its scores over the data sets, the mean over the seeds.
-    seeds : dict
-        Measure → method → standard deviation over the seeds, by data set; only methods with several.
-    seconds : dict
-        Method → its time on each data set, the median over the seeds.
-    """
-
-    data_sets: list[str]
-    methods: list[str]
-    values: dict[str, dict[str, list[float]]]
-    seeds: dict[str, dict[str, list[float]]]
-    seconds: dict[str, list[float]]
-
-    def subset(self, names: Iterable[str]) -> FairTable:
-        """Return the table of some of the data sets.
-
-        Parameters
-        ----------
-        names : iterable of str
-            Which.
-
-        Returns
-        -------
-        FairTable
-            Their table.
-        """
-        wanted = set(names)
-        keep = [place for place, name in enumerate(self.data_sets) if name in wanted]
-
-        def cut(table: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, list[float]]]:
-            return {
-                measure: {method: [values[place] for place in keep] for method, values in by_method.items()}
-                for measure, by_method in table.items()
-            }
-
-        return FairTable(
-            [self.data_sets[place] for place in keep],
-            self.methods,
-            cut(self.values),
-            cut(self.seeds),
-            cut({"": self.seconds})[""],
-        )
-
-
-def measures() -> list[str]:
-    """Names of the fair protocol's scores, without the one that equals another.
-
-    Returns
-    -------
-    list of str
-        "ward_ari", …, "knn_accuracy". NMI is left out: it is the V-measure.
-    """
-    clusterings = PROTOCOLS["fair"].clusterings
-    named = [
-        f"{clustering}_{index}" for clustering in clusterings for index in scores.INDICES if index != "nmi"
-    ]
-    return [*named, scores.ACCURACY]
-
-
-def fair_table(results: Iterable[Result], found: Sequence[Available]) -> FairTable:
-    """Collect the results of the fair protocol.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Finished runs.
-    found : sequence of Available
-        The data sets.
-
-    Returns
-    -------
-    FairTable
-        Of all methods that have any result, on the data sets where none of them lacks.
-    """
-    runs: dict[tuple[str, str], list[Result]] = defaultdict(list)
-    for result in results:
-        if result.run.protocol == "fair" and result.scores:
-            runs[result.run.data_set, result.run.method].append(result)
-    present = {method for _, method in runs}
-    methods = [method.name for method in PROTOCOLS["fair"].methods if method.name in present]
-    names = [entry.data_set.name for entry in found if not entry.missing]
-    names = [name for name in names if methods and all((name, method) in runs for method in methods)]
-
-    def collect(measure: str, method: str, statistic: str) -> list[float]:
-        of = getattr(np, statistic)
-        return [float(of([run.scores[measure] for run in runs[name, method]])) for name in names]
-
-    seeded = [method.name for method in PROTOCOLS["fair"].methods if method.seeded and method.name in present]
-    return FairTable(
-        names,
-        methods,
-        {measure: {method: collect(measure, method, "mean") for method in methods} for measure in measures()},
-        {measure: {method: collect(measure, method, "std") for method in seeded} for measure in measures()},
-        {
-            method: [float(np.median([run.seconds for run in runs[name, method]])) for name in names]
-            for method in methods
-        },
-    )
-
-
-@dataclass(frozen=True)
-class Tested:
-    """One method against PCA in one measure.
-
-    Attributes
-    ----------
-    measure, method : str
-        Which.
-    comparison : Comparison
-        Differences, wins and p.
-    adjusted : float
-        p after Holm's correction for all tests of the table.
-    """
-
-    measure: str
-    method: str
-    comparison: statistics.Comparison
-    adjusted: float
-
-
-def against_pca(table: FairTable) -> list[Tested]:
-    """Test every method against PCA in every measure.
-
-    Parameters
-    ----------
-    table : FairTable
-        The scores.
-
-    Returns
-    -------
-    list of Tested
-        Measures in order, methods within them.
-    """
-    if "pca" not in table.methods or not table.data_sets:
-        return []
-    made = [
-        (measure, method, statistics.compare(by_method[method], by_method["pca"]))
-        for measure, by_method in table.values.items()
-        for method in table.methods
-        if method != "pca"
-    ]
-    adjusted = statistics.holm([comparison.p for _, _, comparison in made])
-    return [Tested(*test, p) for test, p in zip(made, adjusted, strict=True)]

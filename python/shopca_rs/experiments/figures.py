@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..plotting import needing_matplotlib
-from ..writing import as_target, replacing
+from .figure_parts import BLUE, CLASSES, MARKS, RED, WIDTH, Target, drawing, mark, placed_name
 from .statistics import average_ranks, bootstrap_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.transforms import Bbox
-
-Target = str | os.PathLike[str]
 
 _INDEX_TITLES = {"ARI": "ARI", "FM": "Fowlkes–Mallows", "V": "V-measure"}
 BAND = 0.03
-
-_WIDTH, _DPI = 9.0, 130
-_STYLE: Any = {
-    "font.size": 10,
-    "axes.titlesize": 10,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
-    "legend.frameon": False,
-    "figure.facecolor": "white",
-}
-# Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
-_BLUE, _ORANGE, _GREEN, _RED, _PURPLE, _SKY, _YELLOW = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#F0E442",
-)
-_MARKS = {"PCA": ("s", _BLUE), "Isomap": ("^", _GREEN), "UMAP": ("D", _PURPLE), "SHOPCA": ("o", _RED)}
-_CLASSES = (_BLUE, _RED, _GREEN, _PURPLE, _ORANGE, _SKY, "#000000", _YELLOW)
 
 
 @dataclass(frozen=True)
@@ -90,8 +59,8 @@ def against_print(points: Sequence[Point], path: Target) -> None:
     tables = sorted({point.table for point in points})
     found = dict.fromkeys(point.method for point in points)
     # In the same order whatever comes first.
-    marks = {method: _mark(method) for method in (*(name for name in _MARKS if name in found), *found)}
-    with _drawing(path, 3.1 * len(tables) + 0.65) as figure:
+    marks = {method: mark(method) for method in (*(name for name in MARKS if name in found), *found)}
+    with drawing(path, 3.1 * len(tables) + 0.65) as figure:
         grid = figure.subplots(len(tables), len(_INDEX_TITLES), squeeze=False)
         for row, table in zip(grid, tables, strict=True):
             for ax, index in zip(row, _INDEX_TITLES, strict=True):
@@ -120,7 +89,7 @@ def lambdas_against_print(points: Sequence[tuple[str, str, float, float]], path:
     titles = list(dict.fromkeys(point[1] for point in points))
     printed, ours = np.array([point[2:] for point in points], dtype=np.float64).T
     far = max(np.exp(np.abs(np.log(ours / printed)).max()) ** 1.25, 1 + 3 * BAND)
-    with _drawing(path, 2.05 * len(titles) + 0.3) as figure:
+    with drawing(path, 2.05 * len(titles) + 0.3) as figure:
         grid = figure.subplots(len(titles), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
         for ax, title in zip(grid, titles, strict=True):
             _ratio_axes(ax, (printed.min() / 1.6, printed.max() * 1.6), (1 / far, far))
@@ -149,7 +118,7 @@ def ranking(scores: Mapping[str, Mapping[str, Sequence[float]]], path: Target, *
     methods = list(next(iter(scores.values())))
     columns = min(len(scores), 2)
     rows = -(-len(scores) // columns)
-    with _drawing(path, rows * (0.34 * len(methods) + 0.85) + 0.3) as figure:
+    with drawing(path, rows * (0.34 * len(methods) + 0.85) + 0.3) as figure:
         figure.set_layout_engine("constrained", w_pad=0.12)
         grid = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
         for ax, (measure, table) in zip(grid, scores.items(), strict=False):
@@ -177,8 +146,8 @@ def embeddings(
         The file to write; its suffix is the format.
     """
     methods = list(dict.fromkeys(method for row in panels.values() for method in row))
-    height = min((_WIDTH - 0.3) / len(methods), 2.4)
-    with _drawing(path, len(panels) * height + 0.4) as figure:
+    height = min((WIDTH - 0.3) / len(methods), 2.4)
+    with drawing(path, len(panels) * height + 0.4) as figure:
         figure.set_layout_engine("constrained", w_pad=0.02, h_pad=0.02, wspace=0.02, hspace=0.02)
         grid = figure.subplots(len(panels), len(methods), squeeze=False)
         for axes, (data_set, row) in zip(grid, panels.items(), strict=True):
@@ -193,29 +162,6 @@ def embeddings(
             # Long names are set smaller: a letter is about 0.65 of the size wide.
             size = min(9.0, 72 * height / (0.65 * len(data_set)))
             axes[0].set_ylabel(data_set, fontsize=size, fontweight="bold", parse_math=False)
-
-
-@contextmanager
-def _drawing(path: Target, height: float) -> Iterator[Figure]:
-    """Yield an empty figure and write it when the block ends."""
-    with needing_matplotlib():
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-    as_target(path)  # before the work, not after it
-    # A figure of its own, without pyplot, needs no display and leaves nothing behind.
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, layout="constrained")
-        FigureCanvasAgg(figure)
-        yield figure
-        with replacing(path) as unfinished:
-            figure.savefig(unfinished, dpi=_DPI)
-
-
-def _mark(method: str) -> tuple[str, str]:
-    """Return marker and colour of a method; all variants of one have the same."""
-    return next((mark for name, mark in _MARKS.items() if method.startswith(name)), ("v", "#000000"))
 
 
 def _print_panel(ax: Axes, points: Sequence[Point], marks: Mapping[str, tuple[str, str]]) -> None:
@@ -281,7 +227,7 @@ def _ranking_panel(ax: Axes, table: Mapping[str, NDArray[np.float64]], base: str
         else:
             differences = values - table[base]
             low, high = bootstrap_interval(differences)
-            colour = _mark(method)[1]
+            colour = mark(method)[1]
             ax.scatter(differences, place + jitter, s=9, color="0.72", linewidths=0, zorder=2)
             ax.plot([low, high], [place, place], color=colour, linewidth=2.4, zorder=3)
             ax.plot(differences.mean(), place, marker="o", markersize=6, color=colour, zorder=4)
@@ -311,8 +257,8 @@ def _class_colours(count: int) -> NDArray[np.float64]:
     import matplotlib
     from matplotlib.colors import to_rgba_array
 
-    if count <= len(_CLASSES):
-        return to_rgba_array(_CLASSES[:count])
+    if count <= len(CLASSES):
+        return to_rgba_array(CLASSES[:count])
     # More than these cannot all be told apart; classes that follow each other at least are far apart.
     places = np.arange(count) * 0.6180339887 % 1
     return np.asarray(matplotlib.colormaps["turbo"](0.04 + 0.92 * places))
@@ -334,7 +280,7 @@ def _ratio_axes(ax: Axes, xlim: tuple[float, float], ylim: tuple[float, float]) 
 def _ratio_points(ax: Axes, points: Sequence[tuple[str, float, float]]) -> None:
     far = [point for point in points if abs(point[2] - 1) > BAND]
     near = [point for point in points if abs(point[2] - 1) <= BAND]
-    for drawn, colour in ((near, _BLUE), (far, _RED)):
+    for drawn, colour in ((near, BLUE), (far, RED)):
         _, x, y = zip(*drawn, strict=True) if drawn else ((), (), ())
         ax.scatter(x, y, s=22, color=colour, alpha=0.85, linewidths=0, zorder=3)
     ax.set_title(f"{len(near)} of {len(points)} within {BAND:.0%}", loc="right", fontsize=9)
@@ -354,46 +300,9 @@ def _name_points(
     unnamed = 0
     # The farthest off first: they are what one looks for.
     for name, x, y in sorted(named, key=lambda point: -abs(np.log(point[2]))):
-        box = _placed_name(ax, name, (x, y), taken)
+        box = placed_name(ax, name, (x, y), taken, 1 if y > 1 else -1)
         if box is None:
             unnamed += 1
         else:
             taken.append(box)
     return unnamed
-
-
-def _placed_name(ax: Axes, name: str, at: tuple[float, float], taken: Sequence[Bbox]) -> Bbox | None:
-    from matplotlib.text import Text
-
-    frame, renderer = ax.get_window_extent(), _figure(ax).canvas.get_renderer()
-    # Beside the point, else away from the line of equal λ, nearer places first.
-    away = 1 if at[1] > 1 else -1
-    beside = [(6.0, 0.0), (-6.0, 0.0)]
-    others = [(dx, away * dy) for dy in (10, 20, 32, 46) for dx in (0.0, 8.0, -8.0, 24.0, -24.0)]
-    for dx, dy in beside + others:
-        text = ax.annotate(
-            name,
-            at,
-            xytext=(dx, dy),
-            textcoords="offset points",
-            ha="center" if dx == 0 else ("left" if dx > 0 else "right"),
-            va="center",
-            fontsize=8,
-            color="0.15",
-            parse_math=False,
-            arrowprops={"arrowstyle": "-", "color": "0.65", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 2}
-            if dy
-            else None,
-            zorder=4,
-        )
-        text.update_positions(renderer)
-        box = Text.get_window_extent(text)  # without the line to the point
-        inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
-        if inside and not any(box.overlaps(other) for other in taken):
-            return box
-        text.remove()
-    return None
-
-
-def _figure(ax: Axes) -> Any:
-    return ax.get_figure()

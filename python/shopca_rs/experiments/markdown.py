@@ -13,7 +13,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head : sequence of str
         Titles of the columns.
     rows : sequence of sequence of str
-        The cells, as many in each row.
+        The cells, equally many in each row.
 
     Returns
     -------

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .protocols import PROTOCOLS
-from .scores import ACCURACY
+from .scores import ACCURACY, AVERAGE, AVERAGE_OF_ALL, CONTINUITY, TRUSTWORTHINESS
 
 # Name, function and content of a figure → the Markdown that shows it.
 Draw = Callable[[str, Callable[[Any, Path], object], Any], str]
@@ -16,6 +16,13 @@ TITLES = {method.name: method.title for protocol in PROTOCOLS.values() for metho
 RIVAL_TITLES = {"pca": "PCA", "isomap": "Isomap", "umap": "UMAP"}
 INDICES = {"ari": "ARI", "fm": "FM", "v_measure": "V"}
 
+_TITLES = {
+    ACCURACY: "7-NN accuracy",
+    AVERAGE: "AVG4",
+    AVERAGE_OF_ALL: "AVG4 of all rows",
+    TRUSTWORTHINESS: "trustworthiness",
+    CONTINUITY: "continuity",
+}
 _CLUSTERINGS = {"ward": "Ward", "kmeans": "k-means", "complete": "complete linkage"}
 
 
@@ -30,7 +37,7 @@ def short_title(method: str) -> str:
     Returns
     -------
     str
-        What is behind the comma.
+        What follows the comma.
     """
     return TITLES[method].split(", ")[1]
 
@@ -53,8 +60,8 @@ def measure_title(name: str) -> str:
     >>> measure_title("kmeans_v_measure")
     'k-means V'
     """
-    if name == ACCURACY:
-        return "7-NN accuracy"
+    if name in _TITLES:
+        return _TITLES[name]
     clustering, _, index = name.partition("_")
     return f"{_CLUSTERINGS[clustering]} {INDICES[index]}"
 

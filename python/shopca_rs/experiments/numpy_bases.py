@@ -31,7 +31,7 @@ def mean_shape_operator(X: NDArray[np.float64], neighbors: NDArray[np.int64]) ->
     d = X.shape[1]
     total = np.zeros((d, d))
     for start in range(0, len(X), _BLOCK):
-        # One call of `cov` for each point, as the tables had: a stacked product rounds otherwise.
+        # One call of `cov` for each point, as the tables had: a stacked product rounds differently.
         C = np.stack([np.cov(X[row], rowvar=False) for row in neighbors[start : start + _BLOCK]])
         P = np.linalg.eigh(C).eigenvectors ** 2
         second_forms = 0.5 * (np.eye(d) + P @ P.transpose(0, 2, 1))

@@ -7,22 +7,20 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from . import figures, prose
-from .comparison import BASES, CAUSES, FairTable, Line
+from .comparison import BASES, CAUSES, Line
 from .markdown import table
 from .naming import INDICES, RIVAL_TITLES, Draw, short_title
 from .printed import Printed
 from .runner import RIVALS
 
 
-def side_by_side(by_protocol: dict[str, list[Line]], fair: FairTable, printed: Sequence[Printed]) -> str:
-    """Compare the means of each table under every protocol, over the data sets that all of them have.
+def side_by_side(by_protocol: dict[str, list[Line]], printed: Sequence[Printed]) -> str:
+    """Compare the means of each table under the paper's protocols, over the data sets that all of them have.
 
     Parameters
     ----------
     by_protocol : dict
         Protocol → its lines.
-    fair : FairTable
-        Scores of the fair protocol.
     printed : sequence of Printed
         The printed rows.
 
@@ -38,8 +36,6 @@ def side_by_side(by_protocol: dict[str, list[Line]], fair: FairTable, printed: S
             for name, found in by_protocol.items()
         }
         common = _common([{line.printed.data_set for line in found} for found in of_table.values()])
-        if fair.data_sets and {rival, "shopca"} <= set(fair.methods):
-            common &= set(fair.data_sets)
         if not common:
             continue
         shown = [row for row in printed if row.table == number and row.data_set in common]
@@ -57,15 +53,8 @@ def side_by_side(by_protocol: dict[str, list[Line]], fair: FairTable, printed: S
                         ]
                     )
                 )
-            if fair.data_sets and {rival, "shopca"} <= set(fair.methods):
-                part = fair.subset(common)
-                cells.append(
-                    " / ".join(f"{np.mean(part.values[f'ward_{index}'][method]):.3f}" for index in INDICES)
-                )
             rows.append([f"{number} ({len(common)})", name, *cells])
     titles = ["printed", *(f"{name}, ours" for name in by_protocol)]
-    if fair.data_sets:
-        titles.append("fair, Ward")
     return prose.SIDE_BY_SIDE + "\n\n" + table(["table", "method", *titles], rows)
 
 

@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import methods, scores
-from .methods import Method
+from .methods import COMPONENTS, Method
+from .preparation import MOST_FEATURES, reduced, standardised
 
 Matrix = NDArray[np.float64]
 
-MOST_FEATURES = 25
+MOST_ROWS = 2000  # of a data set under the fair protocol
+FEW_ROWS = 400  # up to here a data set takes part in the experiment with outliers
+DRAWS = 3  # of outliers on every such data set
+DIMENSIONS = (COMPONENTS, 5, 10)
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,18 @@ class Protocol:
     methods : tuple of Method
         What runs.
     clusterings : tuple of str
-        What the embeddings are clustered by.
+        How the embeddings are clustered.
     accuracy : bool
-        Whether the accuracy of nearest neighbours is scored as well.
+        Whether the accuracy of nearest neighbours is scored as well, and the mean of all.
+    neighborhoods : bool
+        Whether trustworthiness and continuity are measured as well.
+    dimensions : tuple of int
+        Numbers of output dimensions of linear methods; the others have the first one only.
+    fair : bool
+        Whether it is one of our own comparisons: on all data sets, at most 2000 rows of each, without the
+        columns that tell the class.
+    outliers : bool
+        Whether rows are inflated before the fit. The scores are then those of the other rows.
     """
 
     name: str
@@ -39,6 +52,10 @@ class Protocol:
     methods: tuple[Method, ...]
     clusterings: tuple[str, ...]
     accuracy: bool = False
+    neighborhoods: bool = False
+    dimensions: tuple[int, ...] = (COMPONENTS,)
+    fair: bool = False
+    outliers: bool = False
 
     def method(self, name: str) -> Method:
         """Return the method of that name.
@@ -74,7 +91,7 @@ def as_published(X: Matrix) -> Matrix:
     X = np.nan_to_num(X)
     if X.shape[1] > MOST_FEATURES:
         X = PCA(MOST_FEATURES, random_state=42).fit_transform(X)
-    return _standardised(X)
+    return standardised(X)
 
 
 def as_written(X: Matrix) -> Matrix:
@@ -90,19 +107,23 @@ def as_written(X: Matrix) -> Matrix:
     ndarray of shape (n, min(d, 25))
         Data for the methods.
     """
-    from sklearn.decomposition import PCA
-
-    X = np.nan_to_num(_standardised(X))
-    if X.shape[1] > MOST_FEATURES:
-        X = PCA(MOST_FEATURES, svd_solver="full").fit_transform(X)
-    return X
+    return reduced(as_fair(X))
 
 
-def _standardised(X: Matrix) -> Matrix:
-    from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+def as_fair(X: Matrix) -> Matrix:
+    """Prepare for the fair protocol: standardised, and missing values at the column's mean.
 
-    scaled: Matrix = StandardScaler().fit_transform(X)
-    return scaled
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Data, NaN where a value is missing.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        Data for the methods. Those that reduce many features by PCA first do so by themselves.
+    """
+    return np.nan_to_num(standardised(X))
 
 
 PROTOCOLS = {
@@ -110,6 +131,18 @@ PROTOCOLS = {
     for protocol in (
         Protocol("published", as_published, methods.PUBLISHED, ("complete",)),
         Protocol("written", as_written, methods.WRITTEN, ("ward",)),
-        Protocol("fair", as_written, methods.FAIR, scores.CLUSTERINGS, accuracy=True),
+        Protocol(
+            "fair",
+            as_fair,
+            methods.FAIR,
+            scores.CLUSTERINGS,
+            accuracy=True,
+            neighborhoods=True,
+            dimensions=DIMENSIONS,
+            fair=True,
+        ),
+        Protocol(
+            "outliers", as_fair, methods.OUTLIERS, scores.CLUSTERINGS, accuracy=True, fair=True, outliers=True
+        ),
     )
 }

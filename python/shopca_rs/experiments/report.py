@@ -9,19 +9,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..writing import replacing
-from .comparison import BASES, FairTable, Line, Tested, against_pca, fair_table, lines, measures
-from .fair_section import SMALL, Panels, fair_section
+from ..atomic_files import replacing
+from .comparison import BASES, Line, lines
+from .fair_comparison import Tested, fair_table
+from .fair_section import Compared, Panels, fair_section
 from .markdown import table
-from .naming import RIVAL_TITLES, TITLES, measure_title, p_text, short_title
+from .naming import RIVAL_TITLES, TITLES, p_text, short_title
 from .paper_sections import once, published, side_by_side, written
+from .preparation import sampled_rows
 from .printed import Printed
+from .protocols import DIMENSIONS, MOST_ROWS
 from .results import Result, Results, Run
 from .runner import RIVALS, Available, versions
-from .scores import ACCURACY
 from .sources import load
 
-_SHOWN = ("digits", "texture", "cardiotocography", "iris", "wine")
+_SHOWN = ("digits", "texture", "pbmc68k_reduced", "iris", "wine")
+_SHOWN_METHODS = ("pca", "shopca", "shopca-alpha-1", "lpp", "isomap", "umap")
+
+# What stands between these two lines of a report was written by hand and survives the next run.
+CONCLUSIONS = ("<!-- conclusions, written by hand -->", "<!-- end of conclusions -->")
 
 
 @dataclass(frozen=True)
@@ -42,8 +48,8 @@ class Experiment:
         Those that belong to this experiment.
     printed : list of Printed
         The paper's tables, if at hand.
-    folder : Path or None
-        Folder of .npz files.
+    folder, fresh : Path or None
+        Folders of .npz files, of the paper's data sets and of others.
     """
 
     command: str
@@ -53,6 +59,7 @@ class Experiment:
     runs: list[Run]
     printed: list[Printed]
     folder: Path | None
+    fresh: Path | None = None
 
 
 def write_report(experiment: Experiment, path: Path) -> list[Path]:
@@ -63,7 +70,8 @@ def write_report(experiment: Experiment, path: Path) -> list[Path]:
     experiment : Experiment
         What was run.
     path : Path
-        The Markdown file. Figures and CSV go to a folder of its name beside it.
+        The Markdown file. Figures and CSV go to a folder of its name beside it. Where it exists, what stands
+        between the two lines of `CONCLUSIONS` is kept and opens the new one.
 
     Returns
     -------
@@ -85,51 +93,80 @@ def write_report(experiment: Experiment, path: Path) -> list[Path]:
     by_protocol = {
         name: lines(name, finished, experiment.found, experiment.printed)
         for name in experiment.protocols
-        if name != "fair"
+        if name in ("published", "written")
     }
-    fair = fair_table(finished, experiment.found)
-    tested = against_pca(fair)
-    parts = [_head(experiment), _in_short(experiment, by_protocol, fair, tested)]
+    compared = _compared(finished, experiment.found)
+    parts = [
+        "# The paper's experiments, rerun",
+        _kept(path),
+        _head(experiment),
+        _in_short(experiment, by_protocol, compared.primary()),
+    ]
+    if "fair" in experiment.protocols:
+        parts.append(fair_section(compared, _panels(compared, experiment), draw))
     if experiment.printed and by_protocol:
-        parts.append(side_by_side(by_protocol, fair, experiment.printed))
+        parts.append(side_by_side(by_protocol, experiment.printed))
     if "published" in by_protocol:
         parts.append(published(by_protocol["published"], bool(experiment.printed), draw))
     if "written" in by_protocol:
         parts.append(written(by_protocol["written"], bool(experiment.printed)))
-    if "fair" in experiment.protocols:
-        small = [entry.data_set.name for entry in experiment.found if 0 < entry.shape[0] < SMALL]
-        parts.append(fair_section(fair, tested, small, _panels(fair, experiment), draw))
     parts += [_data_sets(experiment), _failures(finished)]
     with replacing(path) as unfinished:
         unfinished.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
     return [path, *files]
 
 
+def _kept(path: Path) -> str:
+    """Return the conclusions that were written by hand into the report that is there."""
+    begin, end = CONCLUSIONS
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if not 0 <= text.find(begin) < text.find(end):
+        return ""
+    return text[text.index(begin) : text.index(end) + len(end)]
+
+
+def _compared(finished: Sequence[Result], found: Sequence[Available]) -> Compared:
+    return Compared(
+        {components: fair_table(finished, found, components) for components in DIMENSIONS},
+        fair_table(finished, found, protocol="outliers"),
+        [entry.data_set.name for entry in found if not entry.data_set.in_paper],
+        {
+            entry.data_set.name: (entry.shape[0], entry.shape[1] - len(entry.data_set.label_columns))
+            for entry in found
+        },
+    )
+
+
 def _head(experiment: Experiment) -> str:
-    seeds = 1 + max((run.seed for run in experiment.runs), default=0)
+    seeds = 1 + max((run.seed for run in experiment.runs if run.method == "umap"), default=0)
+    umap = f"UMAP runs with {seeds} seeds and is shown by their mean." if seeds > 1 else "UMAP runs once."
     given = ""
     if experiment.folder is not None and "--data" not in experiment.command:
-        given = "\nThe folders of data and printed tables were named by `SHOPCA_DATA` and `SHOPCA_PAPER`."
+        given = (
+            "\nThe folders of data and printed tables were named by `SHOPCA_DATA`, `SHOPCA_FRESH` and "
+            "`SHOPCA_PAPER`."
+        )
     used = ", ".join(f"{name} {version}" for name, version in versions().items())
-    return f"""# The paper's experiments, rerun
+    return f"""## How this page was made
 
     {experiment.command}
 
-This page is the output of that command: {used}.
-Every run is on one thread. UMAP runs with {seeds} seeds and is shown by their mean. Every number is in
+All that follows is the output of that command: {used}.
+Every run is on one thread. {umap} Every number is in
 `results.csv` beside the figures; all but UMAP's and the times come out the same to the last digit on every
 run.{given}"""
 
 
-def _in_short(
-    experiment: Experiment, by_protocol: dict[str, list[Line]], fair: FairTable, tested: Sequence[Tested]
-) -> str:
-    missing = [entry for entry in experiment.found if entry.missing]
-    other = [entry for entry in experiment.found if not entry.missing and not entry.matches_paper]
+def _in_short(experiment: Experiment, by_protocol: dict[str, list[Line]], primary: Sequence[Tested]) -> str:
+    of_paper = [entry for entry in experiment.found if entry.data_set.in_paper]
+    there = [entry for entry in of_paper if not entry.missing]
+    other = [entry for entry in there if not entry.matches_paper]
     points = [
-        f"{len(experiment.found) - len(missing)} of {len(experiment.found)} data sets could be had; of "
-        f"{len(other)} the rows are not those of the paper."
+        f"{len(there)} of {len(of_paper)} data sets could be had; of {len(other)} the rows are not those of "
+        "the paper."
     ]
+    if fresh := len(experiment.found) - len(of_paper):
+        points.append(f"{fresh} data sets are not the paper's.")
     published = by_protocol.get("published", [])
     if published:
         weights = once(published)
@@ -152,39 +189,21 @@ def _in_short(
                 f"UMAP's printed ARI lies between the least and the greatest over the seeds on {inside} of "
                 f"{len(umap)} data sets; the paper gives no seed."
             )
-    if tested:
+    if primary:
         points.append(
-            f"Fair protocol, {len(fair.data_sets)} data sets, mean difference from PCA: "
-            + "; ".join(_lead_sentence(tested, method) for method in fair.methods if method != "pca")
-            + "."
-        )
-        points.append(
-            f"Of its {len(tested)} tests against PCA these hold after Holm's correction at 5 %: "
-            + "; ".join(_held_sentence(tested, method) for method in fair.methods if method != "pca")
+            "Fair protocol, AVG4 in two dimensions less that of PCA, on data sets that are not the paper's: "
+            + "; ".join(_primary_words(test) for test in primary)
             + "."
         )
     return "## In short\n\n" + "\n".join(f"- {point}" for point in points)
 
 
-def _lead_sentence(tested: Sequence[Tested], method: str) -> str:
-    told = ", ".join(
-        f"{measure_title(test.measure)} {test.comparison.mean:+.3f} ({p_text(test.comparison.p)})"
-        for test in tested
-        if test.method == method and test.measure in ("ward_ari", "kmeans_ari", ACCURACY)
+def _primary_words(test: Tested) -> str:
+    low, high = test.interval
+    return (
+        f"{TITLES[test.method]} {test.comparison.mean:+.3f} ({low:+.3f} … {high:+.3f}, "
+        f"Holm's {p_text(test.adjusted)})"
     )
-    return f"{TITLES[method]}: {told}"
-
-
-def _held_sentence(tested: Sequence[Tested], method: str) -> str:
-    held = [test for test in tested if test.method == method and test.adjusted < 0.05]
-    better = [measure_title(test.measure) for test in held if test.comparison.mean > 0]
-    worse = [measure_title(test.measure) for test in held if test.comparison.mean < 0]
-    said = [
-        f"{word} in {'all' if len(found) == len(measures()) else ', '.join(found)}"
-        for word, found in (("better", better), ("worse", worse))
-        if found
-    ]
-    return f"{TITLES[method]} {' and '.join(said) or 'in none'}"
 
 
 def _equal_sentence(published: Sequence[Line], rival: str) -> str:
@@ -194,14 +213,20 @@ def _equal_sentence(published: Sequence[Line], rival: str) -> str:
     return f"{RIVAL_TITLES[rival]} on {sum(line.equal(rival) for line in printed)} of {len(printed)}"
 
 
-def _panels(fair: FairTable, experiment: Experiment) -> Panels:
+def _panels(compared: Compared, experiment: Experiment) -> Panels:
     entries = {entry.data_set.name: entry.data_set for entry in experiment.found}
+    flat = compared.tables[DIMENSIONS[0]]
     panels: dict[str, dict[str, Any]] = {}
-    for name in [name for name in _SHOWN if name in fair.data_sets][:3]:
-        y = load(entries[name], experiment.folder).y
+    for name in [name for name in _SHOWN if name in flat.data_sets][:3]:
+        entry = entries[name]
+        y = load(entry, experiment.folder if entry.in_paper else experiment.fresh).y
         panels[name] = {
-            TITLES[method]: (experiment.results.embedding(Run("fair", name, method)), y)
-            for method in fair.methods
+            TITLES[method]: (
+                experiment.results.embedding(Run("fair", name, method)),
+                y[sampled_rows(len(y), MOST_ROWS)],
+            )
+            for method in flat.methods
+            if method in _SHOWN_METHODS
         }
     return panels
 
@@ -210,12 +235,13 @@ def _data_sets(experiment: Experiment) -> str:
     rows = []
     for entry in experiment.found:
         data_set = entry.data_set
-        paper = f"{data_set.n} × {data_set.d}, {data_set.classes}"
+        listed = f"{data_set.n} × {data_set.d}, {data_set.classes}"
+        paper = listed if data_set.in_paper else "–"
         if entry.missing:
             rows.append([data_set.name, paper, "**missing**", entry.missing])
             continue
         ours = "{} × {}, {}".format(*entry.shape)
-        told = ". ".join([entry.source, *entry.notes])
+        told = ". ".join(text.rstrip(".") for text in [entry.source, *entry.notes])
         rows.append([data_set.name, paper, "same" if ours == paper else ours, told])
     return "## Data sets\n\nRows × features, classes.\n\n" + table(
         ["data set", "paper", "here", "source and notes"], rows
@@ -237,7 +263,9 @@ def _write_csv(finished: Sequence[Result], path: Path) -> Path:
     details = sorted({name for result in finished for name in result.details})
     with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["protocol", "data_set", "method", "seed", *scores, *details, "failure", "notes"])
+        writer.writerow(
+            ["protocol", "data_set", "method", "components", "seed", *scores, *details, "failure", "notes"]
+        )
         for result in finished:
             run = result.run
             writer.writerow(
@@ -245,6 +273,7 @@ def _write_csv(finished: Sequence[Result], path: Path) -> Path:
                     run.protocol,
                     run.data_set,
                     run.method,
+                    run.components,
                     run.seed,
                     *(_cell(result.scores, name) for name in scores),
                     *(_cell(result.details, name) for name in details),

@@ -1,4 +1,4 @@
-"""Finished runs on disk, one file each, so that an interrupted experiment goes on where it was."""
+"""Finished runs on disk, one file each, so that an interrupted experiment resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..writing import replacing
+from ..atomic_files import replacing
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,21 @@ class Run:
     protocol, data_set, method : str
         Their names.
     seed : int
-        0 for methods that do not depend on it.
+        0 where nothing depends on it.
+    components : int
+        Number of output dimensions.
     """
 
     protocol: str
     data_set: str
     method: str
     seed: int = 0
+    components: int = 2
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a run.
+    """The outcome of a run.
 
     Attributes
     ----------
@@ -83,7 +86,7 @@ class Results:
         run : Run
             Which.
         key : str
-            What it has to be computed from.
+            What it must have been computed from.
 
         Returns
         -------
@@ -135,7 +138,8 @@ class Results:
                 yield result
 
     def _path(self, run: Run, suffix: str) -> Path:
-        return self.folder / run.protocol / run.data_set / f"{run.method}.{run.seed}{suffix}"
+        method = run.method if run.components == 2 else f"{run.method}-{run.components}d"
+        return self.folder / run.protocol / run.data_set / f"{method}.{run.seed}{suffix}"
 
 
 def _read(path: Path) -> Result | None:

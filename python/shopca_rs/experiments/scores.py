@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-CLUSTERINGS = ("ward", "kmeans", "complete")
+CLUSTERINGS = ("ward", "kmeans")
 INDICES = ("ari", "nmi", "fm", "v_measure")
 ACCURACY = "knn_accuracy"
+AVERAGE = "avg4"
+AVERAGED = ("ward_ari", "ward_v_measure", "kmeans_ari", ACCURACY)
+AVERAGE_OF_ALL = "avg4_of_all_rows"
+TRUSTWORTHINESS, CONTINUITY = "trustworthiness", "continuity"
 
 _NEIGHBORS, _FOLDS = 7, 5
 
@@ -80,3 +85,58 @@ def neighbor_accuracy(Z: NDArray[np.float64], y: NDArray[np.int64]) -> float:
         # Classes of fewer than five points are in fewer folds; several data sets have them.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         return float(cross_val_score(KNeighborsClassifier(_NEIGHBORS), Z, y, cv=folds).mean())
+
+
+def class_scores(
+    Z: NDArray[np.float64], y: NDArray[np.int64], clusterings: Sequence[str], accuracy: bool = True
+) -> dict[str, float]:
+    """Score how well an embedding keeps the classes in every way that is asked for.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, m)
+        The embedding.
+    y : ndarray of int, shape (n,)
+        The classes.
+    clusterings : sequence of str
+        As in `cluster_scores`.
+    accuracy : bool, default=True
+        Whether to add the accuracy of the nearest neighbours, and AVG4, the mean of `AVERAGED`.
+
+    Returns
+    -------
+    dict
+        Scores by name: "ward_ari", "knn_accuracy", "avg4" and so on.
+    """
+    found = {
+        f"{clustering}_{index}": value
+        for clustering in clusterings
+        for index, value in cluster_scores(Z, y, clustering).items()
+    }
+    if accuracy:
+        found[ACCURACY] = neighbor_accuracy(Z, y)
+        found[AVERAGE] = float(np.mean([found[name] for name in AVERAGED]))
+    return found
+
+
+def neighborhood_scores(X: NDArray[np.float64], Z: NDArray[np.float64]) -> dict[str, float]:
+    """Measure how well an embedding keeps the five nearest neighbours, without classes.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The prepared data.
+    Z : ndarray of shape (n, m)
+        The embedding.
+
+    Returns
+    -------
+    dict
+        Trustworthiness and continuity by name.
+    """
+    from ..evaluation import embedding_quality
+
+    return {
+        TRUSTWORTHINESS: embedding_quality.trustworthiness(X, Z, n_jobs=1),
+        CONTINUITY: embedding_quality.continuity(X, Z, n_jobs=1),
+    }

@@ -18,13 +18,13 @@ from urllib.error import HTTPError, URLError
 import numpy as np
 from numpy.typing import NDArray
 
-from .catalogue import DataSet
+from .catalogue import CATALOGUE, DataSet
 
 PATIENCE = 20.0  # seconds that OpenML may stay silent before it counts as out of reach
 
 
 class Missing(Exception):  # noqa: N818 - an outcome to be listed, not a fault
-    """The data set cannot be had; the message is the sentence that says why."""
+    """The data set cannot be loaded; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,8 @@ def load(data_set: DataSet, folder: Path | None = None, *, openml: bool = True) 
         An entry of the catalogue.
     folder : Path, optional
         Folder with a file `<name>.npz` per data set, each with the arrays X and y. A `manifest.csv` in it,
-        with the columns name, matches_paper, source and notes, tells where the files are from.
+        with the columns name, matches_paper, source (or package) and notes (or note), tells where the files
+        are from.
     openml : bool, default=True
         Whether to ask OpenML for what the others do not have. Downloads are kept in scikit-learn's data
         folder. Once OpenML is out of reach, only what is kept there is used for the rest of the process.
@@ -94,12 +95,48 @@ def load(data_set: DataSet, folder: Path | None = None, *, openml: bool = True) 
         if path.exists():
             return _compared(_sampled(_from_file(path), data_set), data_set)
         tried = f"{path.name} is not in the given folder"
-    if not openml:
+    if not openml or not data_set.in_paper:
         raise Missing(f"{tried}, and OpenML was not to be asked.")
     try:
         return _compared(_sampled(_from_openml(data_set), data_set), data_set)
     except Missing as missing:
         raise Missing(f"{tried}, and {missing}") from missing.__cause__
+
+
+def listed(folder: Path) -> list[DataSet]:
+    """List the data sets of a folder of its own, none of them the paper's.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder with a file `<name>.npz` per data set and a `manifest.csv` with the columns name, n, d and
+        classes.
+
+    Returns
+    -------
+    list of DataSet
+        In the order of the manifest.
+
+    Raises
+    ------
+    ValueError
+        If the manifest is missing or lacks a column, or if a name is one of the paper's.
+    """
+    found = []
+    for name, row in _manifest(folder).items():
+        try:
+            n, d, classes = (int(row[column] or "") for column in ("n", "d", "classes"))
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"manifest.csv in {folder} must have the columns name, n, d and classes with whole numbers "
+                f"in the last three; the row of {name or 'no name'} does not."
+            ) from None
+        if any(name == data_set.name for data_set in CATALOGUE):
+            raise ValueError(f"{name} in {folder} is the name of one of the paper's data sets. Rename it.")
+        found.append(DataSet(name, n, d, classes, ()))
+    if not found:
+        raise ValueError(f"{folder} must hold a manifest.csv that lists its data sets, got none.")
+    return found
 
 
 def fingerprint(loaded: Loaded) -> str:
@@ -148,9 +185,9 @@ def _from_file(path: Path) -> Loaded:
     X = _checked(X, y, path.name)
     manifest = _manifest(path.parent).get(path.stem, {})
     source = f"{path.name} in the given folder"
-    if origin := (manifest.get("source") or "").strip():
+    if origin := (manifest.get("source") or manifest.get("package") or "").strip():
         source += f", from {origin}"
-    notes = tuple(note for note in [(manifest.get("notes") or "").strip()] if note)
+    notes = tuple(note for note in [(manifest.get("notes") or manifest.get("note") or "").strip()] if note)
     matches = (manifest.get("matches_paper") or "yes").strip().lower() == "yes"
     return Loaded(X, _codes(y), source, notes, matches)
 
@@ -193,7 +230,7 @@ def _from_openml(data_set: DataSet) -> Loaded:
     except HTTPError as error:
         error.close()  # it holds the connection, and Python 3.14 warns of one left open
         raise Missing(
-            f"{what}, could not be had: the server answered {error.code} {error.reason}."
+            f"{what}, could not be loaded: the server answered {error.code} {error.reason}."
         ) from error
     except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
         if _unreachable is None:
@@ -203,7 +240,7 @@ def _from_openml(data_set: DataSet) -> Loaded:
         raise Missing(f"{what}, needs pandas to be read. Install it with: pip install pandas.") from error
     # What OpenML does not have, or has in a form that cannot be parsed, must not stop the others either.
     except Exception as error:
-        raise Missing(f"{what}, could not be had: {_words(error)}.") from error
+        raise Missing(f"{what}, could not be loaded: {_words(error)}.") from error
     if np.ndim(bunch.target) != 1:
         raise Missing(f"{what}, must have one target column, got {bunch.target_names}.")
     table, y = bunch.data, np.asarray(bunch.target)
@@ -244,7 +281,7 @@ class _Closed(urllib.request.BaseHandler):
     """A network on which every request fails."""
 
     def default_open(self, request: urllib.request.Request) -> None:
-        # Not an URLError, after which fetch_openml would wait and ask again.
+        # Not a URLError, after which fetch_openml would wait and ask again.
         raise ConnectionError(_unreachable)
 
 
@@ -285,7 +322,8 @@ def _compared(loaded: Loaded, data_set: DataSet) -> Loaded:
     if found == expected:
         return loaded
     size = "{} × {} with {} classes"
-    note = f"{size.format(*found)}; the paper has {size.format(*expected)}."
+    lister = "the paper" if data_set.in_paper else "the manifest"
+    note = f"{size.format(*found)}; {lister} has {size.format(*expected)}."
     return replace(loaded, notes=(*loaded.notes, note), matches_paper=False)
 
 

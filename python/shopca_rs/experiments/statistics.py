@@ -89,8 +89,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     Returns
     -------
     list of float
-        Adjusted ones in the same order. To call those up to 0.05 significant is wrong about any of the tests
-        with a probability of at most 0.05.
+        Adjusted ones in the same order. Calling those up to 0.05 significant keeps the family-wise error rate
+        at 0.05 or below.
 
     Examples
     --------

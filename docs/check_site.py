@@ -1,0 +1,81 @@
+"""Check a built site: its links lead somewhere, it loads nothing from elsewhere, its search finds words.
+
+Run it with ``python docs/check_site.py build/site``; ``make docs`` does.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import snowballstemmer
+
+WORDS = ("degenerate", "trustworthiness", "windows", "curvature", "lpp")
+
+
+class Page(HTMLParser):
+    """The anchors of a page, its links, and what it loads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Collect what the tag names or points to."""
+        values = {name: value for name, value in attrs if value is not None}
+        self.anchors.update(values[name] for name in ("id", "name") if name in values)
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        elif tag == "link" and values.get("rel") not in ("canonical", None) and "href" in values:
+            self.loaded.append(values["href"])
+        elif "src" in values:
+            self.loaded.append(values["src"])
+
+
+def broken_links(site: Path) -> list[str]:
+    """Return a line for every link to a page, file or anchor that does not exist, and for what is fetched."""
+    # Pages written by the package are checked by its own tests, and hold all they need.
+    pages = {path: Page(path) for path in site.rglob("*.html") if path.parent.name not in ("live", "_static")}
+    found = []
+    for path, page in pages.items():
+        for link in page.links + page.loaded:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                if link in page.loaded and parts.scheme != "data":
+                    found.append(f"{path.relative_to(site)} loads {link}")
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if target.is_dir():
+                target /= "index.html"
+            anchor = unquote(parts.fragment)
+            if not target.exists():
+                found.append(f"{path.relative_to(site)} links to {link}, which is not there")
+            elif anchor and target in pages and anchor not in pages[target].anchors:
+                found.append(f"{path.relative_to(site)} links to {link}, which has no such anchor")
+    return found
+
+
+def unknown_words(site: Path) -> list[str]:
+    """Return the words of `WORDS` that the search does not find."""
+    index = (site / "searchindex.js").read_text("utf-8")
+    stem = snowballstemmer.stemmer("english").stemWord
+    return [word for word in WORDS if not re.search(rf'[{{,]"?{re.escape(stem(word))}"?:', index)]
+
+
+def main(site: Path) -> int:
+    """Print what is wrong and return how much."""
+    wrong = broken_links(site.resolve()) + [
+        f"the search does not find {word}" for word in unknown_words(site)
+    ]
+    print("\n".join(wrong) or f"{site}: every link leads somewhere, and the search finds {', '.join(WORDS)}")
+    return len(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(Path(sys.argv[1])), 1))

@@ -1,0 +1,5 @@
+"""The command `shopca`."""
+
+from .command import main
+
+__all__ = ["main"]

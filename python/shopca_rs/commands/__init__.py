@@ -1,1 +1,0 @@
-"""The sub-commands of `shopca`: one module for each, with `add_parser(subparsers)` and `run(args)`."""

@@ -1,0 +1,1 @@
+"""SHOPCA, Shape Operator Eigenmaps, LPP, neighbours for scikit-learn, and what they share."""

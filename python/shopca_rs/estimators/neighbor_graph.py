@@ -1,0 +1,135 @@
+"""The graph of nearest neighbours, and the two covariances of the points that it defines.
+
+A_ij = w_i w_j if i is among the neighbours of j or j among those of i, else 0; w is 1 without weights of the
+rows. D_i = Σ_j A_ij are the degrees. The graph is kept as the list of its edges, never as a matrix.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spectrum import symmetric_part
+
+Matrix = NDArray[np.float64]
+
+# Numbers in a block of differences along edges: 2 MB, which stay in the cache of a core.
+_BLOCK = 2**18
+
+
+class NeighborGraph(NamedTuple):
+    """The edges of a graph, each of them once.
+
+    Attributes
+    ----------
+    first, second : ndarray of int, shape (e,)
+        The ends of each edge, first < second, in the order of the pairs.
+    weights : ndarray of shape (e,) or None
+        A_ij of each edge; None if all are 1.
+    degrees : ndarray of shape (n,)
+        D.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    weights: Matrix | None
+    degrees: Matrix
+
+
+def neighbor_graph(neighbors: NDArray[np.int64], sample_weight: Matrix | None = None) -> NeighborGraph:
+    """Connect every point with its neighbours.
+
+    Parameters
+    ----------
+    neighbors : ndarray of int, shape (n, k)
+        The neighbours of each point, without the point itself.
+    sample_weight : ndarray of shape (n,), default=None
+        w.
+
+    Returns
+    -------
+    NeighborGraph
+        The edges and degrees.
+
+    Examples
+    --------
+    >>> graph = neighbor_graph(np.array([[1], [0], [1]]))
+    >>> graph.first.tolist(), graph.second.tolist(), graph.degrees.tolist()
+    ([0, 1], [1, 2], [1.0, 2.0, 1.0])
+    """
+    n, k = neighbors.shape
+    own, other = np.repeat(np.arange(n), k), neighbors.ravel()
+    pairs = np.minimum(own, other) * n + np.maximum(own, other)
+    pairs.sort()
+    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
+    first, second = np.divmod(pairs, n)
+    weights = None if sample_weight is None else sample_weight[first] * sample_weight[second]
+    degrees = sum(np.bincount(ends, weights, minlength=n) for ends in (first, second))
+    return NeighborGraph(first, second, weights, np.asarray(degrees, dtype=np.float64))
+
+
+def local_scatter(points: Matrix, graph: NeighborGraph) -> Matrix:
+    """Mean scatter of the points along the edges: Xᵀ(D − A)X / Σ_i D_i.
+
+    It is summed as Σ A_ij (x_i − x_j)(x_i − x_j)ᵀ over the edges, which loses no digits where neighbours are
+    near each other and far from the origin.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        X.
+    graph : NeighborGraph
+        A and D.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        The scatter, symmetric to the last bit.
+
+    Examples
+    --------
+    >>> graph = neighbor_graph(np.array([[1], [0], [1]]))
+    >>> local_scatter(np.array([[0.0], [1.0], [3.0]]), graph).tolist()
+    [[1.25]]
+    """
+    d = points.shape[1]
+    length = max(_BLOCK // d, 1)
+    scatter = np.zeros((d, d))
+    # Blocks of fixed size in fixed order: the same sum on any number of threads.
+    for start in range(0, len(graph.first), length):
+        block = slice(start, start + length)
+        along = points[graph.first[block]]
+        along -= points[graph.second[block]]
+        if graph.weights is not None:
+            along *= np.sqrt(graph.weights[block])[:, None]
+        scatter += along.T @ along
+    return symmetric_part(scatter / graph.degrees.sum())
+
+
+def degree_covariance(points: Matrix, graph: NeighborGraph) -> Matrix:
+    """Covariance of the points, each weighted by its degree, about their mean with the same weights.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        X.
+    graph : NeighborGraph
+        A and D.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        Σ_D, symmetric to the last bit.
+
+    Examples
+    --------
+    >>> graph = neighbor_graph(np.array([[1], [0], [1]]))
+    >>> degree_covariance(np.array([[0.0], [1.0], [2.0]]), graph).tolist()
+    [[0.5]]
+    """
+    total = graph.degrees.sum()
+    deviations = points - (graph.degrees @ points) / total
+    deviations *= np.sqrt(graph.degrees)[:, None]
+    return symmetric_part(deviations.T @ deviations / total)

@@ -1,0 +1,1 @@
+"""Evaluation of an embedding: quality, stability, and the choice of its parameters."""

@@ -1,0 +1,37 @@
+//! The second fundamental form of a point cloud, for any intrinsic dimension m and any number of columns d.
+//!
+//! Around a point p with its k neighbours, at the scale of the farthest, weights fall off with the distance and
+//! T, the leading directions of the weighted covariance, is a first tangent space. What is normal to it is fitted by a
+//! polynomial in the tangential coordinates u, with a constant and slopes, because the point need not lie on the surface
+//! nor T be its tangent space; the slopes correct T, and the second derivatives are II. `fit` has the formulas.
+//!
+//! | module | idea |
+//! |---|---|
+//! | `patch` | a neighbourhood at unit scale, its weights and its leading directions |
+//! | `polynomial`, `cholesky`, `design` | the weighted least squares fit and its rank |
+//! | `osculating` | the higher terms that follow from II itself |
+//! | `fit` | all of these: one neighbourhood in each SIMD lane |
+//! | `tilts`, `two_stage` | for noisy points: a second fit, to the tilts of the tangents of the first |
+//! | `scales` | the error of II for each k, estimated from the points alone |
+//! | `estimate` | the sizes and the result of one fit |
+//! | `records`, `invariants` | many neighbourhoods → forms or curvatures |
+
+mod cholesky;
+mod design;
+mod estimate;
+mod fit;
+mod invariants;
+mod osculating;
+mod patch;
+mod polynomial;
+mod records;
+mod scales;
+mod search;
+mod tilts;
+mod two_stage;
+
+pub use estimate::Sizes;
+pub use polynomial::unknowns;
+pub use records::{HEAD, Output, second_forms};
+pub use scales::{Scale, candidates, scale_fits, scales, scales_of_fits};
+pub use two_stage::{TwoStage, foot_points, second_stage, two_stage_forms};

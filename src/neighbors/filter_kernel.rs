@@ -1,0 +1,390 @@
+//! The single precision product of [`super::brute`], with the comparison fused into it.
+//!
+//! No library does the comparison while the sums are still in registers; writing them out and reading them again
+//! would cost more than the product itself in few columns.
+
+use crate::simd::Level;
+
+/// Points side by side in one panel: two AVX-512 registers; narrower kernels take it half by half.
+pub(super) const PANEL_ROWS: usize = 32;
+const HALF: usize = PANEL_ROWS / 2;
+
+/// Queries the widest kernel takes at once.
+pub(super) const MOST_ROWS: usize = 12;
+
+/// Queries taken at once: as many as keep their accumulators in registers.
+pub(super) fn rows_per_tile(level: Level) -> usize {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512(_) => 12,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2(_) => 6,
+        Level::Portable => 3,
+    }
+}
+
+/// What one panel has for a tile of queries.
+pub(super) struct Found {
+    /// sums[q][l] = norms[l] + Σⱼ packed[j][q] · panel[j][l].
+    pub(super) sums: [[f32; PANEL_ROWS]; MOST_ROWS],
+    /// Bit l of `passed[q]`: that sum is at most `thresholds[q]`.
+    pub(super) passed: [u32; MOST_ROWS],
+    /// Bit q: any bit of `passed[q]` is set.
+    pub(super) rows: u16,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self { sums: [[0.0; PANEL_ROWS]; MOST_ROWS], passed: [0; MOST_ROWS], rows: 0 }
+    }
+}
+
+/// The number of the first panel of which any sum passes, with what it has in `found`.
+///
+/// `packed` holds a factor for each column and query, `panels` whole panels of as many columns, `norms` a number for
+/// each of their points.
+#[inline]
+pub(super) fn first_passing(
+    level: Level,
+    packed: &[f32],
+    panels: &[f32],
+    norms: &[f32],
+    thresholds: &[f32; MOST_ROWS],
+    found: &mut Found,
+) -> Option<usize> {
+    match level {
+        // SAFETY: the level proves that the processor has them.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512(_) => unsafe {
+            x86::first_passing_avx512(packed, panels, norms, thresholds, found)
+        },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2(_) => unsafe {
+            x86::first_passing_avx2(packed, panels, norms, thresholds, found)
+        },
+        Level::Portable => first_passing_portable(packed, panels, norms, thresholds, found),
+    }
+}
+
+/// All sums of a few panels: `sums[q]` gets those of query q, place after place.
+///
+/// The other arguments are those of [`first_passing`].
+#[inline]
+pub(super) fn all_sums<const PLACES: usize>(
+    level: Level,
+    packed: &[f32],
+    panels: &[f32],
+    norms: &[f32],
+    sums: &mut [[f32; PLACES]; MOST_ROWS],
+) {
+    assert!(norms.len() <= PLACES);
+    match level {
+        // SAFETY: the level proves that the processor has them.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512(_) => unsafe { x86::all_sums_avx512(packed, panels, norms, sums) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2(_) => unsafe { all_sums_avx2(packed, panels, norms, sums) },
+        Level::Portable => all_sums_portable::<3, PLACES>(packed, panels, norms, sums),
+    }
+}
+
+#[inline(always)]
+fn all_sums_portable<const ROWS: usize, const PLACES: usize>(
+    packed: &[f32],
+    panels: &[f32],
+    norms: &[f32],
+    sums: &mut [[f32; PLACES]; MOST_ROWS],
+) {
+    let (factors, _) = packed.as_chunks::<ROWS>();
+    let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
+    let (norms, _) = norms.as_chunks::<HALF>();
+    for (number, norms) in norms.iter().enumerate() {
+        let (panel, half) = (number / 2, number % 2 * HALF);
+        let mut registers = [*norms; ROWS];
+        for (column, factors) in columns[panel * factors.len()..].iter().zip(factors) {
+            for q in 0..ROWS {
+                for lane in 0..HALF {
+                    registers[q][lane] += column[half + lane] * factors[q];
+                }
+            }
+        }
+        for q in 0..ROWS {
+            sums[q][number * HALF..][..HALF].copy_from_slice(&registers[q]);
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn all_sums_avx2<const PLACES: usize>(
+    packed: &[f32],
+    panels: &[f32],
+    norms: &[f32],
+    sums: &mut [[f32; PLACES]; MOST_ROWS],
+) {
+    all_sums_portable::<6, PLACES>(packed, panels, norms, sums);
+}
+
+fn first_passing_portable(
+    packed: &[f32],
+    panels: &[f32],
+    norms: &[f32],
+    thresholds: &[f32; MOST_ROWS],
+    found: &mut Found,
+) -> Option<usize> {
+    const ROWS: usize = 3;
+    let (factors, _) = packed.as_chunks::<ROWS>();
+    let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
+    let (norms, _) = norms.as_chunks::<PANEL_ROWS>();
+    columns.chunks_exact(factors.len()).zip(norms).position(|(panel, norms)| {
+        found.rows = 0;
+        found.passed[..ROWS].fill(0);
+        for half in [0, HALF] {
+            let mut registers = [[0.0; HALF]; ROWS];
+            for q in 0..ROWS {
+                registers[q].copy_from_slice(&norms[half..half + HALF]);
+            }
+            for (column, factors) in panel.iter().zip(factors) {
+                let column = &column[half..half + HALF];
+                for q in 0..ROWS {
+                    for lane in 0..HALF {
+                        registers[q][lane] += column[lane] * factors[q];
+                    }
+                }
+            }
+            for q in 0..ROWS {
+                let mut bits = 0;
+                for (lane, sum) in registers[q].iter().enumerate() {
+                    bits |= u32::from(*sum <= thresholds[q]) << lane;
+                }
+                found.passed[q] |= bits << half;
+                found.sums[q][half..half + HALF].copy_from_slice(&registers[q]);
+                found.rows |= u16::from(bits != 0) << q;
+            }
+        }
+        found.rows != 0
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::{Found, HALF, MOST_ROWS, PANEL_ROWS};
+
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn first_passing_avx512(
+        packed: &[f32],
+        panels: &[f32],
+        norms: &[f32],
+        thresholds: &[f32; MOST_ROWS],
+        found: &mut Found,
+    ) -> Option<usize> {
+        const ROWS: usize = 12;
+        // SAFETY: the two halves of an array of thirty-two floats.
+        let halves = |values: &[f32; PANEL_ROWS]| unsafe {
+            [_mm512_loadu_ps(values.as_ptr()), _mm512_loadu_ps(values.as_ptr().add(HALF))]
+        };
+        let (factors, _) = packed.as_chunks::<ROWS>();
+        let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
+        let (norms, _) = norms.as_chunks::<PANEL_ROWS>();
+        for (number, (panel, norms)) in columns.chunks_exact(factors.len()).zip(norms).enumerate() {
+            let mut registers = [halves(norms); ROWS];
+            for (column, factors) in panel.iter().zip(factors) {
+                let column = halves(column);
+                for q in 0..ROWS {
+                    let factor = _mm512_set1_ps(factors[q]);
+                    registers[q][0] = _mm512_fmadd_ps(column[0], factor, registers[q][0]);
+                    registers[q][1] = _mm512_fmadd_ps(column[1], factor, registers[q][1]);
+                }
+            }
+            // Each comparison looks only at lanes where all before it failed: no masks to be joined.
+            let mut failed = [u16::MAX; 2];
+            for q in 0..ROWS {
+                let threshold = _mm512_set1_ps(thresholds[q]);
+                for half in 0..2 {
+                    failed[half] = _mm512_mask_cmp_ps_mask::<_CMP_NLE_UQ>(
+                        failed[half],
+                        registers[q][half],
+                        threshold,
+                    );
+                }
+            }
+            if failed[0] & failed[1] == u16::MAX {
+                continue;
+            }
+            found.rows = 0;
+            for q in 0..ROWS {
+                let threshold = _mm512_set1_ps(thresholds[q]);
+                let mask = |half: usize| {
+                    u32::from(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(registers[q][half], threshold))
+                };
+                let passed = mask(0) | mask(1) << HALF;
+                found.passed[q] = passed;
+                found.rows |= u16::from(passed != 0) << q;
+                let sums = found.sums[q].as_mut_ptr();
+                // SAFETY: the two halves of an array of thirty-two floats.
+                unsafe {
+                    _mm512_storeu_ps(sums, registers[q][0]);
+                    _mm512_storeu_ps(sums.add(HALF), registers[q][1]);
+                }
+            }
+            return Some(number);
+        }
+        None
+    }
+
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn all_sums_avx512<const PLACES: usize>(
+        packed: &[f32],
+        panels: &[f32],
+        norms: &[f32],
+        sums: &mut [[f32; PLACES]; MOST_ROWS],
+    ) {
+        const ROWS: usize = 12;
+        // SAFETY: the two halves of an array of thirty-two floats.
+        let halves = |values: &[f32; PANEL_ROWS]| unsafe {
+            [_mm512_loadu_ps(values.as_ptr()), _mm512_loadu_ps(values.as_ptr().add(HALF))]
+        };
+        let (factors, _) = packed.as_chunks::<ROWS>();
+        let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
+        let (norms, _) = norms.as_chunks::<PANEL_ROWS>();
+        for (number, (panel, norms)) in columns.chunks_exact(factors.len()).zip(norms).enumerate() {
+            let mut registers = [halves(norms); ROWS];
+            for (column, factors) in panel.iter().zip(factors) {
+                let column = halves(column);
+                for q in 0..ROWS {
+                    let factor = _mm512_set1_ps(factors[q]);
+                    registers[q][0] = _mm512_fmadd_ps(column[0], factor, registers[q][0]);
+                    registers[q][1] = _mm512_fmadd_ps(column[1], factor, registers[q][1]);
+                }
+            }
+            for q in 0..ROWS {
+                let out = &mut sums[q][number * PANEL_ROWS..][..PANEL_ROWS];
+                // SAFETY: the two halves of thirty-two floats.
+                unsafe {
+                    _mm512_storeu_ps(out.as_mut_ptr(), registers[q][0]);
+                    _mm512_storeu_ps(out.as_mut_ptr().add(HALF), registers[q][1]);
+                }
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn first_passing_avx2(
+        packed: &[f32],
+        panels: &[f32],
+        norms: &[f32],
+        thresholds: &[f32; MOST_ROWS],
+        found: &mut Found,
+    ) -> Option<usize> {
+        const ROWS: usize = 6;
+        // SAFETY: the two quarters from `half` on of an array of thirty-two floats.
+        let quarters = |values: &[f32; PANEL_ROWS], half: usize| unsafe {
+            let values = values.as_ptr().add(half);
+            [_mm256_loadu_ps(values), _mm256_loadu_ps(values.add(HALF / 2))]
+        };
+        let (factors, _) = packed.as_chunks::<ROWS>();
+        let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
+        let (norms, _) = norms.as_chunks::<PANEL_ROWS>();
+        for (number, (panel, norms)) in columns.chunks_exact(factors.len()).zip(norms).enumerate() {
+            found.rows = 0;
+            for half in [0, HALF] {
+                let mut registers = [quarters(norms, half); ROWS];
+                for (column, factors) in panel.iter().zip(factors) {
+                    let column = quarters(column, half);
+                    for q in 0..ROWS {
+                        let factor = _mm256_set1_ps(factors[q]);
+                        registers[q][0] = _mm256_fmadd_ps(column[0], factor, registers[q][0]);
+                        registers[q][1] = _mm256_fmadd_ps(column[1], factor, registers[q][1]);
+                    }
+                }
+                let mut here = 0;
+                for q in 0..ROWS {
+                    let threshold = _mm256_set1_ps(thresholds[q]);
+                    let mask = |quarter: usize| {
+                        let below = _mm256_cmp_ps::<_CMP_LE_OQ>(registers[q][quarter], threshold);
+                        _mm256_movemask_ps(below) as u32
+                    };
+                    let bits = mask(0) | mask(1) << (HALF / 2);
+                    found.passed[q] = (found.passed[q] & !(0xffff << half)) | bits << half;
+                    here |= u16::from(bits != 0) << q;
+                }
+                found.rows |= here;
+                if here == 0 {
+                    continue;
+                }
+                for q in 0..ROWS {
+                    let sums = found.sums[q][half..].as_mut_ptr();
+                    // SAFETY: two quarters of an array of thirty-two floats.
+                    unsafe {
+                        _mm256_storeu_ps(sums, registers[q][0]);
+                        _mm256_storeu_ps(sums.add(HALF / 2), registers[q][1]);
+                    }
+                }
+            }
+            if found.rows != 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_finds_what_the_portable_one_finds() {
+        let (dim, panels) = (37, 3);
+        let value = |at: usize| ((at * 7919 % 101) as f32 - 50.0) / 8.0;
+        let values: Vec<f32> = (0..panels * dim * PANEL_ROWS).map(value).collect();
+        let norms: Vec<f32> = (0..panels * PANEL_ROWS).map(|place| value(place + 3)).collect();
+        let query = |q: usize, j: usize| value(q * 1000 + j);
+        // Eighths of small integers: every sum is exact.
+        let sum = |q: usize, place: usize| {
+            let panel = &values[place / PANEL_ROWS * dim * PANEL_ROWS..];
+            let dot: f32 =
+                (0..dim).map(|j| query(q, j) * panel[j * PANEL_ROWS + place % PANEL_ROWS]).sum();
+            norms[place] + dot
+        };
+        for level in Level::available() {
+            let rows = rows_per_tile(level);
+            let packed: Vec<f32> = (0..dim * rows).map(|at| query(at % rows, at / rows)).collect();
+            let mut all = [[f32::NAN; 4 * PANEL_ROWS]; MOST_ROWS];
+            all_sums(level, &packed, &values, &norms, &mut all);
+            for (q, all) in all[..rows].iter().enumerate() {
+                assert!(all[..norms.len()].iter().enumerate().all(|(at, got)| *got == sum(q, at)));
+                assert!(all[norms.len()..].iter().all(|untouched| untouched.is_nan()));
+            }
+            let first = |thresholds: &[f32; MOST_ROWS], found: &mut Found| {
+                first_passing(level, &packed, &values, &norms, thresholds, found)
+            };
+            // Only the smallest sum of all passes, then none; then some of the first panel.
+            let pairs = (0..rows).flat_map(|q| (0..norms.len()).map(move |place| (q, place)));
+            let (q, place) = pairs.min_by(|a, b| sum(a.0, a.1).total_cmp(&sum(b.0, b.1))).unwrap();
+            let mut found = Found::default();
+            let mut thresholds = [f32::NEG_INFINITY; MOST_ROWS];
+            assert_eq!(first(&thresholds, &mut found), None);
+            thresholds[q] = sum(q, place);
+            assert_eq!(first(&thresholds, &mut found), Some(place / PANEL_ROWS));
+            assert_eq!(found.rows, 1 << q);
+            assert_eq!(found.passed[q], 1 << (place % PANEL_ROWS));
+            assert_eq!(found.sums[q][place % PANEL_ROWS], sum(q, place));
+
+            let thresholds = std::array::from_fn(|q| 40.0 * (q % 3) as f32 - 40.0);
+            assert_eq!(first(&thresholds, &mut found), Some(0));
+            for q in 0..rows {
+                assert_eq!(found.rows >> q & 1 == 1, found.passed[q] != 0);
+                for lane in 0..PANEL_ROWS {
+                    let passes = sum(q, lane) <= thresholds[q];
+                    assert_eq!(found.passed[q] >> lane & 1 == 1, passes);
+                    assert!(!passes || found.sums[q][lane] == sum(q, lane));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Whose neighbours are wanted, and the table of answers with one line for each query.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use ndarray::Array2;
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::matrix::try_zeros;
+use crate::points::Points;
+use crate::progress::Progress;
+
+use super::candidate::Candidate;
+
+/// In the place of a row number where there is no neighbour; its squared distance is infinite.
+pub const MISSING: u32 = u32::MAX;
+
+/// The k nearest rows of each query, nearest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Neighbors {
+    /// Row numbers, one line of k per query.
+    pub indices: Array2<u32>,
+    /// Squared distances, in the same places.
+    pub squared_distances: Array2<f64>,
+}
+
+impl Neighbors {
+    pub(super) fn from_lines(k: usize, indices: Vec<u32>, squared: Vec<f64>) -> Self {
+        let (shape, shaped) = ((indices.len() / k, k), "one line of k per query");
+        Self {
+            indices: Array2::from_shape_vec(shape, indices).expect(shaped),
+            squared_distances: Array2::from_shape_vec(shape, squared).expect(shaped),
+        }
+    }
+}
+
+/// Whose neighbours are wanted.
+#[derive(Debug, Clone, Copy)]
+pub enum Queries<'a> {
+    /// Every row's, the row itself left out.
+    All,
+    /// Those of some rows, the row itself left out.
+    Rows(&'a [u32]),
+    /// Those of other points, checked by [`Points::queries`]; one equal to a row has that row as a neighbour.
+    Points(&'a Points<'a>),
+    /// The same among the rows at most a squared distance away, one for each query. There may be fewer than k.
+    Within(&'a Points<'a>, &'a [f64]),
+}
+
+/// One query.
+pub(super) struct Query<'q> {
+    pub(super) point: &'q [f64],
+    /// The row that is the query itself.
+    pub(super) own: Option<u32>,
+    /// The largest squared distance of a neighbour.
+    pub(super) bound: f64,
+}
+
+impl<'a> Queries<'a> {
+    /// How many there are over `points`.
+    pub fn count(&self, points: &Points) -> usize {
+        match self {
+            Queries::All => points.len(),
+            Queries::Rows(rows) => rows.len(),
+            Queries::Points(queries) | Queries::Within(queries, _) => queries.len(),
+        }
+    }
+
+    /// One query over `points`.
+    pub(super) fn get<'q>(&self, points: &'q Points, number: usize) -> Query<'q>
+    where
+        'a: 'q,
+    {
+        let row = |row: u32| Query {
+            point: points.row(row as usize),
+            own: Some(row),
+            bound: f64::INFINITY,
+        };
+        match self {
+            Queries::All => row(number as u32),
+            Queries::Rows(rows) => row(rows[number]),
+            Queries::Points(queries) => {
+                Query { point: queries.row(number), own: None, bound: f64::INFINITY }
+            }
+            Queries::Within(queries, bounds) => {
+                Query { point: queries.row(number), own: None, bound: bounds[number] }
+            }
+        }
+    }
+}
+
+/// A structure that answers neighbour queries over one set of points.
+pub trait NeighborIndex: Sync {
+    /// The k nearest rows of every query.
+    fn search(&self, queries: Queries, k: usize, progress: &Progress) -> Result<Neighbors>;
+}
+
+/// Fills one line per query, in parallel blocks of at most `block` queries.
+///
+/// `fill` gets the numbers of its queries and the lines to write.
+pub(super) fn fill_blocks<F>(
+    queries: usize,
+    k: usize,
+    block: usize,
+    progress: &Progress,
+    fill: F,
+) -> Result<Neighbors>
+where
+    F: Fn(Range<usize>, &mut [u32], &mut [f64]) -> Result<()> + Sync,
+{
+    let mut indices = try_zeros::<u32>(queries.saturating_mul(k))?;
+    let mut squared = try_zeros::<f64>(queries.saturating_mul(k))?;
+    indices
+        .par_chunks_mut(block * k)
+        .zip(squared.par_chunks_mut(block * k))
+        .enumerate()
+        .try_for_each(|(number, (indices, squared))| {
+            let (first, count) = (number * block, indices.len() / k);
+            fill(first..first + count, indices, squared)?;
+            progress.advance(count)
+        })?;
+    Ok(Neighbors::from_lines(k, indices, squared))
+}
+
+/// Fills the line of every query, in parallel blocks of at most `block` queries that follow each other in `order`, and tells
+/// of the progress.
+///
+/// `fill` gets the numbers of its queries and the lines to write.
+pub(super) fn fill_in_order<F>(
+    order: &[u32],
+    k: usize,
+    block: usize,
+    progress: &Progress,
+    fill: F,
+) -> Result<Neighbors>
+where
+    F: Fn(&[u32], &mut [u32], &mut [f64]) -> Result<()> + Sync,
+{
+    write_in_order(order, k, block, |_, numbers, indices, squared| {
+        fill(numbers, indices, squared)?;
+        progress.advance(numbers.len())
+    })
+}
+
+/// Writes the line of every query, in parallel blocks of at most `block` queries that follow each other in `order`.
+///
+/// `write` gets the number of its block, the numbers of its queries and the lines to write.
+pub(super) fn write_in_order<F>(
+    order: &[u32],
+    k: usize,
+    block: usize,
+    write: F,
+) -> Result<Neighbors>
+where
+    F: Fn(usize, &[u32], &mut [u32], &mut [f64]) -> Result<()> + Sync,
+{
+    let all = order.len().saturating_mul(k);
+    let lines = Mutex::new((try_zeros::<u32>(all)?, try_zeros::<f64>(all)?));
+    order.par_chunks(block).enumerate().try_for_each(|(block, numbers)| {
+        let mut indices = try_zeros(numbers.len() * k)?;
+        let mut squared = try_zeros(numbers.len() * k)?;
+        write(block, numbers, &mut indices, &mut squared)?;
+        let (all_indices, all_squared) =
+            &mut *lines.lock().expect("no thread panics while it copies");
+        let found = indices.chunks_exact(k).zip(squared.chunks_exact(k));
+        for (number, (indices, squared)) in numbers.iter().zip(found) {
+            let line = *number as usize * k..(*number as usize + 1) * k;
+            all_indices[line.clone()].copy_from_slice(indices);
+            all_squared[line].copy_from_slice(squared);
+        }
+        Ok(())
+    })?;
+    let (indices, squared) = lines.into_inner().expect("no thread panics while it copies");
+    Ok(Neighbors::from_lines(k, indices, squared))
+}
+
+/// Writes sorted candidates, those within the bound, to one line of the result.
+pub(super) fn write_line(
+    sorted: &[Candidate],
+    bound: f64,
+    indices: &mut [u32],
+    squared: &mut [f64],
+) {
+    let missing = Candidate { squared: f64::INFINITY, index: MISSING };
+    let near = sorted.iter().take_while(|candidate| candidate.squared <= bound);
+    let line = near.chain(std::iter::repeat(&missing));
+    for ((candidate, index), squared) in line.zip(indices).zip(squared) {
+        *index = candidate.index;
+        *squared = candidate.squared;
+    }
+}
