@@ -70,8 +70,20 @@ pub fn shape_sum(
     degenerate: Degenerate,
     progress: &Progress,
 ) -> Result<ShapeSum> {
+    weighted_sum(points, neighbors, None, degenerate, progress)
+}
+
+/// The same with a non-negative weight for each neighbourhood: Σ wᵢ Sᵢ, and Σ wᵢ beside it.
+pub fn weighted_sum(
+    points: &Points,
+    neighbors: ArrayView2<u32>,
+    weights: Option<&[f64]>,
+    degenerate: Degenerate,
+    progress: &Progress,
+) -> Result<ShapeSum> {
+    check_weights(weights, neighbors.nrows())?;
     let scaled = Scaled::new(points)?;
-    let mut total = sum_in_units(&scaled, neighbors, None, degenerate, progress)?;
+    let mut total = sum_in_units(&scaled, neighbors, weights, degenerate, progress)?;
     scaled.restore(&mut total.sum)?;
     Ok(total)
 }

@@ -124,9 +124,10 @@ fn row_numbers_or_missing(found: ArrayView2<u32>) -> Result<Array2<i64>> {
     Ok(Array2::from_shape_vec(found.raw_dim(), indices).expect("as many as found"))
 }
 
-/// The sum of the shape operators of given neighbourhoods, any number of them, in a table or in part of one.
+/// The sum of the shape operators of given neighbourhoods, any number of them, in a table or in part of one, with a weight
+/// for each or without.
 #[pyfunction]
-#[pyo3(signature = (x, neighbors, degenerate, n_jobs, progress))]
+#[pyo3(signature = (x, neighbors, degenerate, n_jobs, progress, weights = None))]
 fn shape_sum<'py>(
     py: Python<'py>,
     x: PyReadonlyArray2<'py, f64>,
@@ -134,14 +135,17 @@ fn shape_sum<'py>(
     degenerate: &str,
     n_jobs: usize,
     progress: Option<Py<PyAny>>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let degenerate = parse_degenerate(degenerate)?;
     let (x, given) = (x.as_array(), neighbors.as_array());
+    let weights = weights.map(|weights| weights.as_array().to_vec());
     let sum = run(py, n_jobs, progress, |progress| {
         let points = Points::part(x)?;
         let indices = neighbors::row_numbers("neighbors", given, points.len())?;
         progress.expect(indices.nrows());
-        Ok(mean::shape_sum(&points, indices.view(), degenerate, progress)?.sum)
+        let weights = weights.as_deref();
+        Ok(mean::weighted_sum(&points, indices.view(), weights, degenerate, progress)?.sum)
     })?;
     Ok(sum.into_pyarray(py))
 }

@@ -112,19 +112,16 @@ pub fn group_cuts(count: usize) -> Vec<usize> {
     (0..=groups).map(|group| group * count / groups).collect()
 }
 
-/// The mean over a sample of `all` points and its standard error, from the number of points and the sum of each of its
-/// groups, two or more. For callers that hold the points of one group at a time: [`group_cuts`] says how to cut.
-pub fn mean_of_groups<'a>(
-    groups: impl IntoIterator<Item = (usize, ArrayView2<'a, f64>)>,
-    all: usize,
-) -> Result<Sampled> {
+/// The mean over a sample of `all` points and its standard error, from the sums of its groups, two or more. For callers
+/// that hold the points of one group at a time: [`group_cuts`] says how to cut.
+pub fn mean_of_groups(groups: impl IntoIterator<Item = ShapeSum>, all: usize) -> Result<Sampled> {
     let mut sums: Option<GroupedSum> = None;
-    for (count, sum) in groups {
+    for group in groups {
         let sums = match &mut sums {
             Some(sums) => sums,
-            None => sums.insert(GroupedSum::empty(sum.nrows())?),
+            None => sums.insert(GroupedSum::empty(group.sum.nrows())?),
         };
-        sums.push(&ShapeSum { count, weight: count as f64, sum: sum.to_owned() });
+        sums.push(&group);
     }
     match sums {
         Some(sums) if sums.groups > 1 => Ok(sums.finish(all)),
@@ -239,18 +236,23 @@ mod tests {
         let progress = Progress::new();
         let found = neighbors::search(&points, Queries::Rows(&rows), 6, Algorithm::Auto, &progress)
             .unwrap();
-        let sums: Vec<ShapeSum> = group_cuts(rows.len())
-            .windows(2)
-            .map(|cut| {
-                let group = found.indices.slice(ndarray::s![cut[0]..cut[1], ..]);
-                mean::shape_sum(&points, group, Degenerate::Average, &progress).unwrap()
-            })
-            .collect();
-        let groups = || sums.iter().map(|group| (group.count, group.sum.view()));
-        let expected = sampled(&x, &rows, 6).unwrap();
-        assert_eq!(mean_of_groups(groups(), 300), Ok(expected));
-        let one = mean_of_groups(groups().take(1), 300);
-        assert_eq!(one, Err(Error::SampleSize { given: 3, most: 300 }));
+        let (all, average) = (found.indices.view(), Degenerate::Average);
+        let some: Vec<f64> = (1..=rows.len()).map(|i| 1.0 / i as f64).collect();
+        for weights in [None, Some(&some[..])] {
+            let sums: Vec<ShapeSum> = group_cuts(rows.len())
+                .windows(2)
+                .map(|cut| {
+                    let group = all.slice(ndarray::s![cut[0]..cut[1], ..]);
+                    let own = weights.map(|weights| &weights[cut[0]..cut[1]]);
+                    mean::weighted_sum(&points, group, own, average, &progress).unwrap()
+                })
+                .collect();
+            let groups = || sums.iter().cloned();
+            let expected = mean_shape_operator(&points, all, weights, average, &progress);
+            assert_eq!(mean_of_groups(groups(), 300), expected);
+            let one = mean_of_groups(groups().take(1), 300);
+            assert_eq!(one, Err(Error::SampleSize { given: 3, most: 300 }));
+        }
     }
 
     #[test]

@@ -50,9 +50,9 @@ def test_the_steps_of_the_standard_error_are_those_of_the_core_to_the_bit(m):
     rows = np.random.RandomState(0).permutation(len(X))[:m]
     found, _ = k_neighbors(X, K)
     sizes = np.diff(_core.group_cuts(m)).tolist()
-    sums = blocks.sums_of_groups(X, found[rows], sizes, "average")
+    sums = blocks.sums_of_groups(X, found[rows], sizes, None, "average")
     expected = shopca_rs.mean_shape_operator(X, K, sample=m, return_error=True)
-    np.testing.assert_array_equal(blocks.mean_and_error(sums, sizes, len(X)), expected)
+    np.testing.assert_array_equal(blocks.mean_and_error(sums, sizes, sizes, len(X)), expected)
 
 
 def without_numbers(text):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dask.array as da
 import nasty
 import numpy as np
 import pytest
 import reference
 from shopca_rs import SHOPCA, ShapeOperatorEigenmaps, k_neighbors, mean_shape_operator
-from shopca_rs import dask as on_dask
 from sklearn.decomposition import PCA
 
 # Number of points, columns and neighbours: each takes another route through the mathematics.
@@ -225,10 +223,3 @@ def test_too_few_rows_with_a_weight_are_refused(make):
 def test_what_are_no_weights_is_refused_in_a_sentence(function, weights, message):
     with pytest.raises((TypeError, ValueError), match=message):
         function(nasty.continuous(10, 3), 3, sample_weight=weights)
-
-
-def test_dask_says_that_it_has_no_weights():
-    lazy = da.from_array(nasty.continuous(30, 3), chunks=(10, 3))
-    for call in (on_dask.SHOPCA().fit, on_dask.SHOPCA().fit_transform):
-        with pytest.raises(ValueError, match=r"sample_weight must be None on dask.*Use shopca_rs\.SHOPCA"):
-            call(lazy, sample_weight=np.ones(30))

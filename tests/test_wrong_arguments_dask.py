@@ -47,7 +47,10 @@ def test_lpp_refuses_what_it_cannot_use_in_a_sentence(parameter):
 
 @pytest.mark.parametrize(
     "parameter",
-    ["k", "include_self", "degenerate", "algorithm", "mode", "sample", "random_state", "return_error"],
+    [
+        *("k", "include_self", "degenerate", "algorithm", "mode", "sample", "random_state", "return_error"),
+        "sample_weight",
+    ],
 )
 def test_the_operator_refuses_what_it_cannot_use_in_a_sentence(parameter):
     given = {"k": 5, "sample": 9}

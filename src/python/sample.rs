@@ -5,6 +5,7 @@ use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use super::{chosen_rows, parse_algorithm, parse_degenerate, patches, run};
+use crate::mean::ShapeSum;
 use crate::neighbors::Queries;
 use crate::points::Points;
 use crate::sample;
@@ -54,16 +55,21 @@ pub(super) fn group_cuts(count: usize) -> Vec<usize> {
     sample::group_cuts(count)
 }
 
-/// The mean over a sample of `rows` points and its standard error, from the sum and the size of each of its groups.
+/// The mean over a sample of `rows` points and its standard error, from the sum, the size and the total weight of each of
+/// its groups.
 #[pyfunction]
-#[pyo3(signature = (sums, sizes, rows))]
+#[pyo3(signature = (sums, sizes, weights, rows))]
 pub(super) fn mean_of_groups<'py>(
     py: Python<'py>,
     sums: Vec<PyReadonlyArray2<'py, f64>>,
     sizes: Vec<usize>,
+    weights: Vec<f64>,
     rows: usize,
 ) -> PyResult<Pair<'py>> {
     let sums: Vec<_> = sums.iter().map(|sum| sum.as_array()).collect();
-    let sampled = run(py, 1, None, |_| sample::mean_of_groups(sizes.into_iter().zip(sums), rows))?;
+    let groups = sums.into_iter().zip(sizes).zip(weights);
+    let groups =
+        groups.map(|((sum, count), weight)| ShapeSum { count, weight, sum: sum.to_owned() });
+    let sampled = run(py, 1, None, |_| sample::mean_of_groups(groups, rows))?;
     Ok((sampled.mean.into_pyarray(py), sampled.standard_error.into_pyarray(py)))
 }

@@ -137,10 +137,30 @@ def _row_cuts(rows: int, k: int, dim: int, crew: Workers) -> list[int]:
     return [rows * place // max(count, 1) for place in range(count + 1)]
 
 
+def rows_of(block: Sequence[Group]) -> NDArray[np.int64]:
+    """Return the rows of all groups of a block.
+
+    Parameters
+    ----------
+    block : sequence of groups
+        Row numbers.
+
+    Returns
+    -------
+    ndarray of int
+        The same, one group after the other.
+    """
+    return np.concatenate([np.asarray(group, dtype=np.int64) for group in block])
+
+
 def sums_of_groups(
-    points: Matrix, neighbors: NDArray[np.int64], sizes: Sequence[int], degenerate: Degenerate
+    points: Matrix,
+    neighbors: NDArray[np.int64],
+    sizes: Sequence[int],
+    weights: Matrix | None,
+    degenerate: Degenerate,
 ) -> Matrix:
-    """Σ S of each group.
+    """Σ S of each group, or Σ w S.
 
     Parameters
     ----------
@@ -150,6 +170,8 @@ def sums_of_groups(
         The neighbours of each point of all groups, as rows of `points`.
     sizes : sequence of int
         Points of each group.
+    weights : ndarray of shape (q,) or None
+        Of the points of all groups.
     degenerate : str
         As in `shopca_rs.mean_shape_operator`.
 
@@ -158,24 +180,31 @@ def sums_of_groups(
     ndarray of shape (groups, d, d)
         The sums.
     """
-    groups = np.split(neighbors, np.cumsum(sizes)[:-1])
+    cuts = np.cumsum(sizes)[:-1]
+    own: Sequence[Matrix | None] = [None] * len(sizes) if weights is None else np.split(weights, cuts)
     return np.stack(
         [
-            _core.shape_sum(x=points, neighbors=group, degenerate=degenerate, n_jobs=1, progress=None)
-            for group in groups
+            _core.shape_sum(
+                x=points, neighbors=group, degenerate=degenerate, n_jobs=1, progress=None, weights=weight
+            )
+            for group, weight in zip(np.split(neighbors, cuts), own, strict=True)
         ]
     )
 
 
-def mean_and_error(sums: Sequence[Matrix], sizes: Sequence[int], rows: int) -> tuple[Matrix, Matrix]:
+def mean_and_error(
+    sums: Sequence[Matrix], sizes: Sequence[int], weights: Sequence[float], rows: int
+) -> tuple[Matrix, Matrix]:
     """Return S̄ of a sample and its standard error.
 
     Parameters
     ----------
     sums : sequence of ndarray of shape (d, d)
-        Σ S of each group.
+        Σ S of each group, or Σ w S.
     sizes : sequence of int
         Points of each.
+    weights : sequence of float
+        Σ w of each; the same as `sizes` without weights.
     rows : int
         Number of all points, sampled or not.
 
@@ -184,7 +213,7 @@ def mean_and_error(sums: Sequence[Matrix], sizes: Sequence[int], rows: int) -> t
     mean, standard_error : ndarray of shape (d, d)
         S̄, and SE of each entry.
     """
-    return _core.mean_of_groups(sums=list(sums), sizes=list(sizes), rows=rows)
+    return _core.mean_of_groups(sums=list(sums), sizes=list(sizes), weights=list(weights), rows=rows)
 
 
 def _list_bytes(crew: Workers) -> int:

@@ -9,13 +9,14 @@ import numpy as np
 from dask.delayed import Delayed
 from numpy.typing import ArrayLike
 
-from ..arguments import RandomState, shown
+from ..arguments import RandomState
 from ..estimators import shopca as estimator
 from ..estimators.sklearn_internals import StrOptions
 from ..estimators.validation import check_parameters
 from ..neighbors import Algorithm
 from ..operators import Degenerate
 from ..spectrum import Criterion
+from .blocks import Matrix
 from .chunks import Chunks
 from .operators import MODES, Mode, delayed_mean
 from .projection import (
@@ -26,14 +27,15 @@ from .projection import (
     projected,
     refuse_overflow,
 )
+from .weighted_rows import with_weights
 
 
 class SHOPCA(DaskProjection, estimator.SHOPCA, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Shape Operator PCA of a dask array or dataframe.
 
     `fit` runs one graph for Σ and S̄ on the workers (two where PCA comes first) and solves the rest here;
-    `transform` and `inverse_transform` stay lazy, so there is no `set_output`. The fitted attributes are
-    those of `shopca_rs.SHOPCA`.
+    `transform` and `inverse_transform` stay lazy, so there is no `set_output`. The `sample_weight` of `fit`
+    may be a dask array, which is computed first. The fitted attributes are those of `shopca_rs.SHOPCA`.
 
     Parameters
     ----------
@@ -108,16 +110,11 @@ degenerate, algorithm, sample, random_state
         criterion: Criterion,
     ) -> Self:
         check_parameters(self)
-        if sample_weight is not None:
-            raise ValueError(
-                f"sample_weight must be None on dask, got {shown(sample_weight)}. Use shopca_rs.SHOPCA for "
-                "weighted rows."
-            )
-        chunks = self._training_chunks(X)
+        chunks, weights = self._training_chunks(X, sample_weight)
         self.n_neighbors_ = self._resolve_neighbors(chunks.rows)
         self.n_samples_ = chunks.rows
         self.sample_ = chunks.rows if self.sample is None else min(int(self.sample), chunks.rows)
-        of_all = moments_of(chunks)
+        of_all = moments_of(with_weights(chunks, weights), weights is not None)
         points = chunks
         if self._needs_pca(chunks.rows, chunks.dim):
             (of_all,) = dask.compute(of_all)
@@ -127,13 +124,13 @@ degenerate, algorithm, sample, random_state
         )
         if self._basis is not None:
             points = projected(chunks, of_all.mean, self._basis)
-        of_all, operator = dask.compute(of_all, self._operator(points))
+        of_all, operator = dask.compute(of_all, self._operator(points, weights))
         refuse_overflow(of_all)
         self.mean_, self.covariance_ = of_all.mean, covariance_of(of_all, self._basis)
         self.mean_shape_operator_, self.mean_shape_operator_error_ = operator
         return self._solve(alpha, alpha_grid, criterion, float(np.trace(of_all.covariance())))
 
-    def _operator(self, chunks: Chunks) -> Delayed:
+    def _operator(self, chunks: Chunks, weights: Matrix | None) -> Delayed:
         sample = None if self.sample_ == chunks.rows else self.sample_
         return delayed_mean(
             chunks,
@@ -144,4 +141,5 @@ degenerate, algorithm, sample, random_state
             mode=self.mode,
             sample=sample,
             random_state=self.random_state,
+            weights=weights,
         )

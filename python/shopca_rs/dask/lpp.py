@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import dask
 import numpy as np
-from dask.delayed import delayed
 
 from ..estimators import lpp
 from ..estimators.sklearn_internals import StrOptions
@@ -23,7 +22,7 @@ from .projection import (
     projected,
     refuse_overflow,
 )
-from .weighted_rows import as_weighted_chunks, with_columns
+from .weighted_rows import with_weights
 from .workers import workers
 
 
@@ -32,7 +31,8 @@ class LPP(DaskProjection, lpp.LPP, auto_wrap_output_keys=None):  # type: ignore[
 
     `fit` runs a graph for the moments and the resolution of the features and one for the neighbours on the
     workers, and solves the rest here; `transform` and `inverse_transform` stay lazy, so there is no
-    `set_output`. The fitted attributes are those of `shopca_rs.LPP`.
+    `set_output`. The `sample_weight` of `fit` may be a dask array, which is computed first. The fitted
+    attributes are those of `shopca_rs.LPP`.
 
     Parameters
     ----------
@@ -89,13 +89,10 @@ class LPP(DaskProjection, lpp.LPP, auto_wrap_output_keys=None):  # type: ignore[
     def _fit(self, X: Any, sample_weight: Any) -> Self:
         check_parameters(self)
         crew = workers()
-        chunks, weights = as_weighted_chunks(self._training_chunks(X), sample_weight)
+        chunks, weights = self._training_chunks(X, sample_weight)
         n, d = chunks.rows, chunks.dim
-        if n < 3:
-            raise ValueError(f"sample_weight must give at least 3 rows a weight above 0, got {n}.")
         self.n_samples_, self.n_neighbors_ = n, self._resolve_neighbors(n)
-        weighted = weights is not None
-        rows = with_columns(chunks, delayed(weights, pure=True)) if weighted else chunks
+        rows, weighted = with_weights(chunks, weights), weights is not None
         resolution = delayed_resolution(rows, crew, weighted) if self.resolution else []
         of_all, r = dask.compute(moments_of(rows, weighted), resolution)
         refuse_overflow(of_all)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..geometry.cloud import quickest
 from ..neighbors import Algorithm
-from .blocks import Group, Matrix
+from .blocks import Group, Matrix, rows_of
 from .candidates import ALL, Columns
 from .chunks import Chunks
 from .operators import join, loaded
@@ -189,7 +189,7 @@ def _in_whole(
     columns: Columns,
     finish: Callable[[Neighborhoods], Any],
 ) -> Any:
-    rows = np.concatenate([np.asarray(group, dtype=np.int64) for group in block])
+    rows = rows_of(block)
     own = whole.own[rows]
     known = np.ones(len(rows), dtype=bool) if columns.valid is None else own[:, columns.valid] == 1
     centres = np.searchsorted(whole.numbers, rows)

@@ -14,10 +14,19 @@ from .. import _core
 from ..arguments import RandomState, as_choice, as_count, as_flag, as_sample
 from ..neighbors import ALGORITHMS, Algorithm
 from ..operators import DEGENERATE, Degenerate, with_own_rows
-from .blocks import Group, Matrix, blocks_of_all, blocks_of_sample, mean_and_error, sums_of_groups
+from .blocks import (
+    Group,
+    Matrix,
+    blocks_of_all,
+    blocks_of_sample,
+    mean_and_error,
+    rows_of,
+    sums_of_groups,
+)
 from .chunks import Chunks, as_chunks
 from .streaming import Search, sharded_sums
 from .tree_reduction import reduced
+from .weighted_rows import as_weighted_chunks
 from .workers import Workers, workers
 
 Mode = Literal["auto", "replicated", "sharded"]
@@ -41,6 +50,7 @@ def mean_shape_operator(
     sample: int | None = None,
     random_state: RandomState = 0,
     return_error: bool = False,
+    sample_weight: Any = None,
 ) -> da.Array | tuple[da.Array, da.Array]:
     """Mean shape operator of a dask array or dataframe.
 
@@ -60,6 +70,8 @@ def mean_shape_operator(
         chunk after the other, and a thread holds one block, one chunk and their candidates, unless the rows
         are in memory already (docs/dask.md says when). "auto" takes the first where a few copies of the rows
         fit into 40 % of the smallest worker's memory.
+    sample_weight : array-like or dask array of shape (n,), optional
+        Weights of the rows, as in `shopca_rs.mean_shape_operator`. Lazy ones are computed at once.
 
     Returns
     -------
@@ -79,7 +91,7 @@ def mean_shape_operator(
     True
     """
     as_flag(return_error, "return_error")
-    chunks = as_chunks(X)
+    chunks, weights = as_weighted_chunks(as_chunks(X), sample_weight)
     both = delayed_mean(
         chunks,
         k,
@@ -89,6 +101,7 @@ def mean_shape_operator(
         mode=mode,
         sample=sample,
         random_state=random_state,
+        weights=weights,
     )
     shape = (chunks.dim, chunks.dim)
     mean, error = (da.from_delayed(both[place], shape, np.float64) for place in range(2))
@@ -105,6 +118,7 @@ def delayed_mean(
     mode: str,
     sample: int | None,
     random_state: RandomState,
+    weights: Matrix | None,
 ) -> Delayed:
     """Build the graph of S̄ and its standard error.
 
@@ -114,6 +128,8 @@ def delayed_mean(
         The rows.
     k, include_self, degenerate, algorithm, mode, sample, random_state
         As in `mean_shape_operator`.
+    weights : ndarray of shape (n,) or None
+        Of the rows, all above 0.
 
     Returns
     -------
@@ -132,17 +148,22 @@ def delayed_mean(
         blocks = blocks_of_all(chunks, k, mode, crew)
     else:
         blocks = blocks_of_sample(chosen, k, chunks.dim, crew)
+    given = [None if weights is None else weights[rows_of(block)] for block in blocks]
     if mode == "replicated":
         whole = delayed(join, pure=True)(loaded(chunks))
         sums = [
-            delayed(_sums_of_rows, pure=True)(whole, block, k, own, degenerate, algorithm) for block in blocks
+            delayed(_sums_of_rows, pure=True)(whole, block, weight, k, own, degenerate, algorithm)
+            for block, weight in zip(blocks, given, strict=True)
         ]
     else:
-        sums = sharded_sums(chunks, blocks, Search(k, algorithm), own, degenerate, crew)
+        sums = sharded_sums(chunks, blocks, Search(k, algorithm), given, own, degenerate, crew)
     if chosen is None:
-        return delayed(_mean_of_all, pure=True)(reduced(sums, np.add), chunks.rows)
-    sizes = [len(group) for block in blocks for group in block]
-    return delayed(_mean_of_sample, pure=True)(sums, sizes, chunks.rows)
+        total = chunks.rows if weights is None else float(weights.sum())
+        return delayed(_mean_of_all, pure=True)(reduced(sums, np.add), total)
+    groups = [group for block in blocks for group in block]
+    sizes = [len(group) for group in groups]
+    totals = sizes if weights is None else [float(weights[group].sum()) for group in groups]
+    return delayed(_mean_of_sample, pure=True)(sums, sizes, totals, chunks.rows)
 
 
 def _checked_k(k: Any, rows: int) -> int:
@@ -221,25 +242,28 @@ def join(parts: Sequence[NDArray[Any]]) -> Matrix:
 def _sums_of_rows(
     whole: Matrix,
     block: Sequence[Group],
+    weights: Matrix | None,
     k: int,
     include_self: bool,
     degenerate: Degenerate,
     algorithm: Algorithm,
 ) -> Matrix:
-    """Σ S of each group, with all rows in memory."""
-    rows = np.concatenate([np.asarray(group, dtype=np.int64) for group in block])
+    """Σ S of each group, or Σ w S, with all rows in memory."""
+    rows = rows_of(block)
     neighbors, _ = _core.k_neighbors(
         x=whole, k=k, queries=None, points=rows, algorithm=algorithm, n_jobs=1, progress=None
     )
     if include_self:
         neighbors = with_own_rows(neighbors, rows)
-    return sums_of_groups(whole, neighbors, [len(group) for group in block], degenerate)
+    return sums_of_groups(whole, neighbors, [len(group) for group in block], weights, degenerate)
 
 
-def _mean_of_all(total: Matrix, rows: int) -> tuple[Matrix, Matrix]:
-    mean = total[0] / rows
+def _mean_of_all(sums: Matrix, weight: float) -> tuple[Matrix, Matrix]:
+    mean = sums[0] / weight
     return mean, np.zeros_like(mean)
 
 
-def _mean_of_sample(sums: Sequence[Matrix], sizes: Sequence[int], rows: int) -> tuple[Matrix, Matrix]:
-    return mean_and_error([group for block in sums for group in block], sizes, rows)
+def _mean_of_sample(
+    sums: Sequence[Matrix], sizes: Sequence[int], weights: Sequence[float], rows: int
+) -> tuple[Matrix, Matrix]:
+    return mean_and_error([group for block in sums for group in block], sizes, weights, rows)

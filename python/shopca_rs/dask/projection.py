@@ -21,6 +21,7 @@ from .chunks import Chunks, as_array, as_chunks, check_columns, checked
 from .moments import Moments
 from .operators import MODES, Mode
 from .tree_reduction import reduced
+from .weighted_rows import as_weighted_chunks
 
 Matrix = NDArray[np.float64]
 
@@ -35,13 +36,16 @@ class DaskProjection(LinearProjection, auto_wrap_output_keys=None):  # type: ign
     n_jobs = 1
     verbose = False
 
-    def _training_chunks(self, X: Any) -> Chunks:
-        """Return the rows to fit."""
+    def _training_chunks(self, X: Any, sample_weight: Any) -> tuple[Chunks, Matrix | None]:
+        """Return the rows to fit and their weights; rows of weight 0 are dropped."""
         chunks = as_chunks(X)
         check_columns(self, X, chunks.dim, reset=True)
         if chunks.rows < 3:
             raise ValueError(f"X must have at least 3 rows, got {chunks.rows}. Give more rows.")
-        return chunks
+        chunks, weights = as_weighted_chunks(chunks, sample_weight)
+        if chunks.rows < 3:
+            raise ValueError(f"sample_weight must give at least 3 rows a weight above 0, got {chunks.rows}.")
+        return chunks, weights
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> da.Array:
         """Fit the components to X and project it.

@@ -171,11 +171,12 @@ def sharded_sums(
     chunks: Chunks,
     blocks: Sequence[list[Group]],
     search: Search,
+    weights: Sequence[Matrix | None],
     include_self: bool,
     degenerate: Degenerate,
     crew: Workers,
 ) -> list[Delayed]:
-    """Build the graph of Σ S of each group.
+    """Build the graph of Σ S of each group, or Σ w S.
 
     Parameters
     ----------
@@ -183,6 +184,8 @@ def sharded_sums(
         As in `sharded`.
     search : Search
         Whose neighbourhoods.
+    weights : sequence of ndarray or None
+        For each block the weights of its rows.
     include_self, degenerate
         As in `shopca_rs.mean_shape_operator`.
 
@@ -192,8 +195,11 @@ def sharded_sums(
         For each block an array of shape (groups, d, d).
     """
     summed = partial(_summed, include_self=include_self, degenerate=degenerate)
-    sizes = [[len(group) for group in block] for block in blocks]
-    return sharded(chunks, blocks, search, crew, [partial(summed, sizes=each) for each in sizes])
+    ends = [
+        partial(summed, sizes=[len(group) for group in block], weights=own)
+        for block, own in zip(blocks, weights, strict=True)
+    ]
+    return sharded(chunks, blocks, search, crew, ends)
 
 
 def sharded(
@@ -339,8 +345,10 @@ def _further(purpose: Purpose, walk: Any, stops: Sequence[Stop], values: Sequenc
     return walk
 
 
-def _summed(walk: Walk, sizes: Sequence[int], include_self: bool, degenerate: Degenerate) -> Matrix:
-    """Σ S of each group, from the coordinates of the neighbours."""
+def _summed(
+    walk: Walk, sizes: Sequence[int], weights: Matrix | None, include_self: bool, degenerate: Degenerate
+) -> Matrix:
+    """Σ S of each group, or Σ w S, from the coordinates of the neighbours."""
     # The walk has seen every chunk, so this is the range of the whole table.
     check_range(walk.found.box)
     patches = walk.found.points
@@ -348,4 +356,4 @@ def _summed(walk: Walk, sizes: Sequence[int], include_self: bool, degenerate: De
         patches = np.concatenate([walk.queries[:, None], patches], axis=1)
     count, k, dim = patches.shape
     neighbors = np.arange(count * k, dtype=np.int64).reshape(count, k)
-    return sums_of_groups(patches.reshape(-1, dim), neighbors, sizes, degenerate)
+    return sums_of_groups(patches.reshape(-1, dim), neighbors, sizes, weights, degenerate)

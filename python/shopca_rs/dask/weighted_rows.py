@@ -50,6 +50,24 @@ def as_weighted_chunks(chunks: Chunks, sample_weight: Any) -> tuple[Chunks, Vect
     return chunks, None if (weights == 1).all() else weights
 
 
+def with_weights(chunks: Chunks, weights: Vector | None) -> Chunks:
+    """Return the rows with their weights as a last column that `dim` does not count.
+
+    Parameters
+    ----------
+    chunks : Chunks
+        The rows.
+    weights : ndarray of shape (n,) or None
+        Their weights.
+
+    Returns
+    -------
+    Chunks
+        In double precision; the rows as they are if there are no weights.
+    """
+    return chunks if weights is None else with_columns(chunks, delayed(weights, pure=True))
+
+
 def with_columns(chunks: Chunks, table: Any) -> Chunks:
     """Return the rows with more columns.
 
