@@ -90,6 +90,10 @@ def _one_far_entry(rng, X):
     return X
 
 
+def _tiny_beside_a_far_entry(rng, X):
+    return _one_far_entry(rng, X * 10.0 ** -rng.uniform(50, 150))
+
+
 def _offset(rng, X):
     return X + rng.normal(size=X.shape[1]) * 10.0 ** rng.uniform(0, 15)
 
@@ -129,6 +133,7 @@ CHANGES = (
     _constant_columns,
     _outliers,
     _one_far_entry,
+    _tiny_beside_a_far_entry,
     _offset,
     _scaled,
     _scaled_columns,

@@ -57,8 +57,8 @@ pub fn weighted_mean(
     progress: &Progress,
 ) -> Result<Array2<f64>> {
     check_weights(weights, neighbors.nrows())?;
-    let scaled = Scaled::new(points)?;
-    let mut mean = sum_in_units(&scaled, neighbors, weights, degenerate, progress)?.mean();
+    let (total, scaled) = scaled_sum(points, neighbors, weights, degenerate, progress)?;
+    let mut mean = total.mean();
     scaled.restore(&mut mean)?;
     Ok(mean)
 }
@@ -82,34 +82,34 @@ pub fn weighted_sum(
     progress: &Progress,
 ) -> Result<ShapeSum> {
     check_weights(weights, neighbors.nrows())?;
-    let scaled = Scaled::new(points)?;
-    let mut total = sum_in_units(&scaled, neighbors, weights, degenerate, progress)?;
+    let (mut total, scaled) = scaled_sum(points, neighbors, weights, degenerate, progress)?;
     scaled.restore(&mut total.sum)?;
     Ok(total)
 }
 
-fn sum_in_units(
-    scaled: &Scaled,
+/// The sum over points in units of their own, and these units.
+fn scaled_sum<'a>(
+    points: &'a Points<'a>,
     neighbors: ArrayView2<u32>,
     weights: Option<&[f64]>,
     degenerate: Degenerate,
     progress: &Progress,
-) -> Result<ShapeSum> {
-    let points = &scaled.points;
+) -> Result<(ShapeSum, Scaled<'a>)> {
     check_neighborhoods(points, neighbors)?;
     let (k, dim) = (neighbors.ncols(), points.dim());
     let neighbors = neighbors.as_standard_layout();
     let lists = try_copied(neighbors.as_slice().expect("row-major").chunks_exact(k))?;
     let all = Block { lists: &lists, weights };
+    let scaled = Scaled::new(points, all)?;
     if routes::sum(points.len(), lists.len(), k, dim, degenerate) == Sum::Scatter
-        && let Some(centre) = scatter::centre(scaled, &lists)?
+        && let Some(centre) = scatter::centre(&scaled, &lists)?
     {
-        return scatter::shape_sum(points, all, k, &centre, progress);
+        return Ok((scatter::shape_sum(&scaled.points, all, k, &centre, progress)?, scaled));
     }
     let blocks = try_copied(all.chunks(POINTS_PER_BLOCK))?;
     let mut total = ShapeSum::empty(dim)?;
-    for_each_sum(scaled, &blocks, k, degenerate, progress, |sum| total.merge(sum))?;
-    Ok(total)
+    for_each_sum(&scaled, &blocks, k, degenerate, progress, |sum| total.merge(sum))?;
+    Ok((total, scaled))
 }
 
 /// Sums the operators of each block of neighbourhoods in parallel and passes the sums to `merge` in order.
@@ -176,9 +176,10 @@ impl Summer {
     /// Appends the factors of up to eight operators.
     fn push(&mut self, scaled: &Scaled, block: Block, progress: &Progress) -> Result<()> {
         let (points, Block { lists, weights }) = (&scaled.points, block);
-        let faint = || scaled.may_be_faint() && lists.iter().any(|list| scaled.is_faint(list));
+        let extreme =
+            || scaled.may_be_extreme() && lists.iter().any(|list| scaled.is_extreme(list));
         if let Some(eight) = &mut self.eight
-            && !faint()
+            && !extreme()
         {
             let most = LANES * lists[0].len().min(points.dim()) * points.dim();
             try_reserve(&mut self.left, most)?;

@@ -84,9 +84,9 @@ pub fn mean_shape_operator(
     }
     let neighbors = neighbors.as_standard_layout();
     let lists = try_copied(neighbors.as_slice().expect("row-major").chunks_exact(k))?;
-    let scaled = Scaled::new(points)?;
     let cuts = group_cuts(count);
     let all_lists = Block { lists: &lists, weights };
+    let scaled = Scaled::new(points, all_lists)?;
     let blocks: Vec<Block> = cuts
         .windows(2)
         .flat_map(|cut| all_lists.slice(cut[0], cut[1]).chunks(POINTS_PER_BLOCK))

@@ -1,24 +1,24 @@
 //! Points in units in which squared differences neither overflow nor vanish.
 //!
-//! Frames are made of squared differences and their sums over all points. Multiplying the rows by 2ˢ multiplies every
-//! shape operator by 4ˢ and rounds nothing, so extreme data are scaled to ordinary units first, and the result is scaled back.
+//! Frames are made of squared differences of neighbours and their sums over all points. Multiplying the rows by 2ˢ
+//! multiplies every shape operator by 4ˢ and rounds nothing, so extreme data are scaled to ordinary units first, and the
+//! result is scaled back. A table of small range is scaled up to a range of about 1. A table of large range is scaled down
+//! only as far as its largest neighbourhood requires: an outlier that is nobody's neighbour must not make the others vanish.
 
 use std::borrow::Cow;
 
 use ndarray::{Array, Dimension};
+use rayon::prelude::*;
 
+use crate::block::Block;
 use crate::error::{Error, Result};
 use crate::points::Points;
 
-/// Binary exponents of the largest column range that are left unchanged. Up to the larger one, squares leave room for a sum
-/// over any number of points. Data with a larger range are scaled to it, and not to 1, so that small entries keep their
-/// digits.
+/// Binary exponents of a neighbourhood's largest difference at which squares keep all their digits and leave room for a
+/// sum over any number of points. Points with larger neighbourhoods are scaled to the upper end, and not to 1, so that
+/// small differences keep their digits.
 const SMALLEST_EXPONENT: i32 = -300;
 const LARGEST_EXPONENT: i32 = 400;
-
-/// Differences below 2 to this power are faint: frames of small neighbourhoods, which are not
-/// scaled one by one, lose digits of their squares.
-const FAINT_EXPONENT: i32 = -300;
 
 /// Bits by which a difference of two doubles can be smaller than the doubles themselves, and a few more.
 const BITS_OF_CANCELLATION: i32 = 60;
@@ -31,14 +31,15 @@ pub(crate) struct Scaled<'a> {
 }
 
 impl<'a> Scaled<'a> {
-    /// Copies the rows only if they need another scale.
-    pub(crate) fn new(points: &'a Points<'a>) -> Result<Self> {
+    /// Units for the neighbourhoods in `block`, whose lists are rows of `points`. Copies the rows only if they need
+    /// another scale.
+    pub(crate) fn new(points: &'a Points<'a>, block: Block) -> Result<Self> {
         let range = exponent(points.span());
         let shift = match range {
             _ if points.span() == 0.0 => 0,
             ..SMALLEST_EXPONENT => -range,
             SMALLEST_EXPONENT..=LARGEST_EXPONENT => 0,
-            _ => LARGEST_EXPONENT - range,
+            _ => (LARGEST_EXPONENT - exponent(largest_difference(points, block))).min(0),
         };
         let points = match shift {
             0 => Cow::Borrowed(points),
@@ -47,18 +48,17 @@ impl<'a> Scaled<'a> {
         Ok(Self { points, exponent: shift })
     }
 
-    /// Whether some neighbourhood may be faint: there are numbers so small that their differences can be.
-    pub(crate) fn may_be_faint(&self) -> bool {
-        self.points.smallest() < power_of_two(FAINT_EXPONENT + BITS_OF_CANCELLATION)
+    /// Whether some neighbourhood may be extreme: there are numbers so small that their differences can be, or so far apart.
+    pub(crate) fn may_be_extreme(&self) -> bool {
+        self.points.smallest() < power_of_two(SMALLEST_EXPONENT + BITS_OF_CANCELLATION)
+            || exponent(self.points.span()) > LARGEST_EXPONENT
     }
 
-    /// Whether a neighbourhood must have a scale of its own. Equal points have none.
-    pub(crate) fn is_faint(&self, list: &[u32]) -> bool {
-        let row = |index: u32| self.points.row(index as usize);
-        let origin = row(list[0]);
-        let differences = list.iter().flat_map(|&index| row(index).iter().zip(origin));
-        let largest = differences.fold(0.0_f64, |largest, (a, b)| largest.max((a - b).abs()));
-        largest > 0.0 && largest < power_of_two(FAINT_EXPONENT)
+    /// Whether a neighbourhood must have a scale of its own. Equal points have none. Too large are only those of weight 0.
+    pub(crate) fn is_extreme(&self, list: &[u32]) -> bool {
+        let largest = difference(&self.points, list);
+        let ordinary = SMALLEST_EXPONENT..=LARGEST_EXPONENT;
+        largest > 0.0 && !ordinary.contains(&exponent(largest))
     }
 
     /// Brings shape operators, their sums or their errors back to the units of the data.
@@ -73,6 +73,21 @@ impl<'a> Scaled<'a> {
             false => Err(Error::SumTooLarge),
         }
     }
+}
+
+/// The largest difference, in any column, between the first point of a neighbourhood and the others.
+fn difference(points: &Points, list: &[u32]) -> f64 {
+    let row = |index: u32| points.row(index as usize);
+    let origin = row(list[0]);
+    let differences = list.iter().flat_map(|&index| row(index).iter().zip(origin));
+    differences.fold(0.0_f64, |largest, (a, b)| largest.max((a - b).abs()))
+}
+
+/// The same over all neighbourhoods that have a weight.
+fn largest_difference(points: &Points, block: Block) -> f64 {
+    let weighted = |number: usize| block.weights.is_none_or(|weights| weights[number] > 0.0);
+    let lists = block.lists.par_iter().enumerate().filter(|(number, _)| weighted(*number));
+    lists.map(|(_, list)| difference(points, list)).reduce(|| 0.0, f64::max)
 }
 
 /// 2ˢ for the exponents of doubles, the subnormal ones left out.
@@ -100,6 +115,11 @@ mod tests {
         assert_eq!(exponent(0.0), -1022);
     }
 
+    /// Units for lists of neighbours without weights.
+    fn units<'a>(points: &'a Points<'a>, lists: &[&[u32]]) -> Scaled<'a> {
+        Scaled::new(points, Block { lists, weights: None }).unwrap()
+    }
+
     #[test]
     fn ordinary_points_are_not_copied_and_extreme_ones_get_an_ordinary_range() {
         let x = array![[0.0, 3.0], [1.0, 3.0], [-2.0, 3.0]];
@@ -109,14 +129,28 @@ mod tests {
             let mut x = &x * factor;
             x.column_mut(1).fill(1e300);
             let points = Points::new(x.view()).unwrap();
-            let scaled = Scaled::new(&points).unwrap();
+            let scaled = units(&points, &[&[0, 1, 2]]);
             assert_eq!(matches!(scaled.points, Cow::Owned(_)), copied, "{factor}");
             let range = exponent(scaled.points.span());
-            assert!((SMALLEST_EXPONENT..=LARGEST_EXPONENT).contains(&range));
+            assert!((SMALLEST_EXPONENT..=LARGEST_EXPONENT + 1).contains(&range));
             let mut operator = array![[1.0, -2.0]] * power_of_two(scaled.exponent).powi(2);
             scaled.restore(&mut operator).unwrap();
             assert_eq!(operator, array![[1.0, -2.0]]);
         }
+    }
+
+    #[test]
+    fn an_outlier_changes_the_units_only_where_it_is_a_neighbour() {
+        let x = array![[0.0], [1e-150], [1e150]];
+        let points = Points::new(x.view()).unwrap();
+        let lists: [&[u32]; 2] = [&[0, 1], &[0, 2]];
+        assert_eq!(units(&points, &lists[..1]).exponent, 0);
+        assert!(units(&points, &lists).exponent < 0);
+        let of_the_first = Block { lists: &lists, weights: Some(&[1.0, 0.0]) };
+        let scaled = Scaled::new(&points, of_the_first).unwrap();
+        assert_eq!(scaled.exponent, 0);
+        assert!(scaled.may_be_extreme());
+        assert!(scaled.is_extreme(lists[0]) && scaled.is_extreme(lists[1]));
     }
 
     #[test]
@@ -125,7 +159,7 @@ mod tests {
         {
             let x = array![[0.0], [1.0]] * scale;
             let points = Points::part(x.view()).unwrap();
-            let scaled = Scaled::new(&points).unwrap();
+            let scaled = units(&points, &[&[0, 1]]);
             let range = scaled.points.span();
             let mut operator = array![[range * range]];
             scaled.restore(&mut operator).unwrap();
@@ -134,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbourhood_is_faint_if_all_its_differences_are() {
+    fn a_neighbourhood_is_extreme_if_its_largest_difference_is() {
         let x = array![[0.0, 1.0], [0.0, 1.0], [1e-120, 1.0], [0.0, 2.0]];
         let points = Points::new(x.view()).unwrap();
-        let scaled = Scaled::new(&points).unwrap();
-        assert!(scaled.may_be_faint());
-        assert!(scaled.is_faint(&[0, 1, 2]));
-        assert!(!scaled.is_faint(&[0, 1, 3]), "one difference is large");
-        assert!(!scaled.is_faint(&[0, 1]), "there is no difference");
+        let scaled = units(&points, &[]);
+        assert!(scaled.may_be_extreme());
+        assert!(scaled.is_extreme(&[0, 1, 2]));
+        assert!(!scaled.is_extreme(&[0, 1, 3]), "one difference is large");
+        assert!(!scaled.is_extreme(&[0, 1]), "there is no difference");
     }
 }

@@ -45,6 +45,24 @@ def test_the_standard_error_is_that_in_memory_at_any_scale(mode, scale):
         np.testing.assert_allclose(computed, in_memory, rtol=1e-12)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("include_self", [False, True])
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize(("scale", "far"), [(1e-150, 1e150), (1e-75, 1e150), (1e150, 1e150)])
+def test_a_tiny_cloud_beside_an_outlier_has_the_operator_of_the_function_in_memory(
+    mode, include_self, d, scale, far
+):
+    table = scale * nasty.continuous(120, d)
+    table[70, 0] = far
+    for sample in (None, 70):
+        options = {"sample": sample, "include_self": include_self, "return_error": True}
+        ours = mean_shape_operator(lazy(table), K, mode=mode, **options)
+        expected = shopca_rs.mean_shape_operator(table, K, **options)
+        for computed, in_memory in zip(dask.compute(*ours), expected, strict=True):
+            assert np.abs(computed - in_memory).max() <= 1e-12 * np.abs(in_memory).max()
+        assert np.abs(expected[0]).max() > 0
+
+
 @pytest.mark.parametrize("m", [2, 3, 31, 32, 33, 100])
 def test_the_steps_of_the_standard_error_are_those_of_the_core_to_the_bit(m):
     rows = np.random.RandomState(0).permutation(len(X))[:m]

@@ -27,10 +27,25 @@ def local_oracle(X, indices):
     return operators
 
 
+def weighted_mean(operators, weights=None):
+    """The mean of operators, computed where their sum neither overflows nor underflows."""
+    exponent = np.frexp(np.abs(operators).max())[1]
+    return np.ldexp(np.average(np.ldexp(operators, -exponent), axis=0, weights=weights), exponent)
+
+
 def mean_oracle(X, k):
-    indices = shopca_rs.k_neighbors(X, k)[0]
-    exponent = np.frexp(np.ptp(X, axis=0).max())[1]
-    return np.ldexp(np.mean(np.ldexp(local_oracle(X, indices), -exponent), axis=0), exponent)
+    return weighted_mean(local_oracle(X, shopca_rs.k_neighbors(X, k)[0]))
+
+
+def sample_oracle(operators, n, weights):
+    """The weighted mean of a sample's operators and its standard error, by their definition."""
+    m = len(operators)
+    count = min(32, m)
+    groups = np.split(np.arange(m), np.arange(1, count) * m // count)
+    mean = np.average(operators, axis=0, weights=weights)
+    means = [np.average(operators[group], axis=0, weights=weights[group]) for group in groups]
+    squares = sum(weights[group].sum() * (own - mean) ** 2 for group, own in zip(groups, means, strict=True))
+    return mean, np.sqrt((1 - m / n) / (weights.sum() * (count - 1)) * squares)
 
 
 def worst_entry(got, expected):
@@ -43,6 +58,67 @@ def test_one_far_point_costs_the_mean_no_digits(n, d, k, far):
     X = cloud(n, d)
     X[0, 0] = far
     assert worst_entry(shopca_rs.mean_shape_operator(X, k), mean_oracle(X, k)) < 1e-12
+
+
+# The scale of a cloud and that of an outlier, as far apart as the range allows.
+FAR_APART = [(1e-150, 1e150), (1e-150, 1e120), (1e-120, 1e149), (1e-75, 1e150), (1.0, 1e150), (1e150, 1e150)]
+far_apart = pytest.mark.parametrize(("scale", "far"), FAR_APART)
+
+
+def cloud_and_outlier(n, d, scale, far):
+    X = cloud(n, d) * scale
+    X[n // 3, 0] = far
+    return X
+
+
+@every_shape
+@far_apart
+def test_a_cloud_and_its_outlier_may_be_as_far_apart_as_the_range_allows(n, d, k, scale, far):
+    X = cloud_and_outlier(n, d, scale, far)
+    indices = shopca_rs.k_neighbors(X, k)[0]
+    operators = local_oracle(X, indices)
+    expected = weighted_mean(operators)
+    assert np.abs(expected).max() > np.finfo(float).smallest_normal
+    for options in ({}, {"n_jobs": 1}, {"neighbors": indices}):
+        assert worst_entry(shopca_rs.mean_shape_operator(X, k, **options), expected) < 1e-12
+    own = np.concatenate([np.arange(n)[:, None], indices], axis=1)
+    got = shopca_rs.mean_shape_operator(X, k, include_self=True)
+    assert worst_entry(got, weighted_mean(local_oracle(X, own))) < 1e-12
+    some = [1, 7, n - 1]
+    got = shopca_rs.shape_sum(X, k, points=some)
+    assert worst_entry(got, operators[some].sum(axis=0)) < 1e-12
+
+
+@every_shape
+@far_apart
+def test_weights_may_leave_out_the_neighbourhoods_of_an_outlier(n, d, k, scale, far):
+    X = cloud_and_outlier(n, d, scale, far)
+    weights = np.random.default_rng(1).uniform(0.1, 1.0, n)
+    indices = shopca_rs.k_neighbors(X, k)[0]
+    indices[5, 0] = n // 3
+    for weight in (0.3, 1e-300, 0.0):
+        weights[5] = weight
+        expected = weighted_mean(local_oracle(X, indices)[weights > 0], weights[weights > 0])
+        got = shopca_rs.mean_shape_operator(X, k, neighbors=indices, sample_weight=weights)
+        assert worst_entry(got, expected) < 1e-12
+
+
+@every_shape
+@far_apart
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sample_of_a_cloud_with_an_outlier_has_its_standard_error(n, d, k, scale, far, weighted):
+    m = n // 2
+    X = cloud_and_outlier(n, d, scale, far)
+    chosen = np.random.RandomState(0).permutation(n)[:m]
+    weights = np.random.default_rng(1).uniform(0.1, 1.0, n) if weighted else np.ones(n)
+    operators = local_oracle(X, shopca_rs.k_neighbors(X, k)[0][chosen])
+    exponent = np.frexp(np.abs(operators).max())[1]
+    own = (weights / weights.max())[chosen]
+    expected = sample_oracle(np.ldexp(operators, -exponent), n, own)
+    options = {"sample_weight": weights} if weighted else {}
+    found = shopca_rs.mean_shape_operator(X, k, sample=m, return_error=True, **options)
+    for got, wanted in zip(found, expected, strict=True):
+        assert worst_entry(np.ldexp(got, -exponent), wanted) < 1e-12
 
 
 @every_shape

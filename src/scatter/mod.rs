@@ -57,7 +57,7 @@ const LISTS_AT_ONCE: usize = 1024;
 /// Σ rᵢ², so that relative rounding errors of the shares are amplified by Σ rᵢ Dᵢ / Σ rᵢ² in the result.
 pub(crate) fn centre(scaled: &Scaled, neighbors: &[&[u32]]) -> Result<Option<Vec<f64>>> {
     let points: &Points = &scaled.points;
-    if scaled.may_be_faint() && neighbors.iter().any(|list| scaled.is_faint(list)) {
+    if scaled.may_be_extreme() && neighbors.iter().any(|list| scaled.is_extreme(list)) {
         return Ok(None);
     }
     let centre = medians_of_some(points)?;
