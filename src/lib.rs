@@ -44,7 +44,7 @@
 //! | [`quality`] | two clouds → how well the neighbourhoods of one survive in the other |
 //! | [`Progress`] | progress and cancellation of all of these |
 //!
-//! S̄ can be computed in several ways: `src/routes.rs` lists all of them and says which is taken when.
+//! S̄ can be computed in several ways: [`routes`] lists all of them and says which is taken when.
 //!
 //! ## Threads
 //!
@@ -68,7 +68,7 @@ mod progress;
 #[cfg(feature = "python")]
 mod python;
 pub mod quality;
-mod routes;
+pub mod routes;
 pub mod sample;
 mod scaling;
 mod scatter;

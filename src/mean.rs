@@ -17,7 +17,7 @@ use crate::neighbors::check_neighborhoods;
 use crate::ordered_reduction::compute_and_add;
 use crate::points::Points;
 use crate::progress::Progress;
-use crate::routes::{self, Sum};
+use crate::routes::{Route, Sizes, Sum};
 use crate::scaling::Scaled;
 use crate::scatter;
 use crate::shape::Shaper;
@@ -57,7 +57,21 @@ pub fn weighted_mean(
     progress: &Progress,
 ) -> Result<Array2<f64>> {
     check_weights(weights, neighbors.nrows())?;
-    let (total, scaled) = scaled_sum(points, neighbors, weights, degenerate, progress)?;
+    let (total, scaled) = scaled_sum(points, neighbors, weights, degenerate, None, progress)?;
+    let mut mean = total.mean();
+    scaled.restore(&mut mean)?;
+    Ok(mean)
+}
+
+/// S̄ by one of [`Route::all`] for these sizes, to compare their times and their numbers.
+pub fn mean_by_route(
+    points: &Points,
+    neighbors: ArrayView2<u32>,
+    degenerate: Degenerate,
+    route: Route,
+    progress: &Progress,
+) -> Result<Array2<f64>> {
+    let (total, scaled) = scaled_sum(points, neighbors, None, degenerate, Some(route), progress)?;
     let mut mean = total.mean();
     scaled.restore(&mut mean)?;
     Ok(mean)
@@ -82,17 +96,18 @@ pub fn weighted_sum(
     progress: &Progress,
 ) -> Result<ShapeSum> {
     check_weights(weights, neighbors.nrows())?;
-    let (mut total, scaled) = scaled_sum(points, neighbors, weights, degenerate, progress)?;
+    let (mut total, scaled) = scaled_sum(points, neighbors, weights, degenerate, None, progress)?;
     scaled.restore(&mut total.sum)?;
     Ok(total)
 }
 
-/// The sum over points in units of their own, and these units.
+/// The sum over points in units of their own, and these units; by the route of the table if none is given.
 fn scaled_sum<'a>(
     points: &'a Points<'a>,
     neighbors: ArrayView2<u32>,
     weights: Option<&[f64]>,
     degenerate: Degenerate,
+    route: Option<Route>,
     progress: &Progress,
 ) -> Result<(ShapeSum, Scaled<'a>)> {
     check_neighborhoods(points, neighbors)?;
@@ -101,14 +116,18 @@ fn scaled_sum<'a>(
     let lists = try_copied(neighbors.as_slice().expect("row-major").chunks_exact(k))?;
     let all = Block { lists: &lists, weights };
     let scaled = Scaled::new(points, all)?;
-    if routes::sum(points.len(), lists.len(), k, dim, degenerate) == Sum::Scatter
+    let sizes = Sizes::of(points, lists.len(), k);
+    let route = route.unwrap_or_else(|| Route::new(sizes, degenerate));
+    if route.sum() == Sum::Scatter
         && let Some(centre) = scatter::centre(&scaled, &lists)?
     {
-        return Ok((scatter::shape_sum(&scaled.points, all, k, &centre, progress)?, scaled));
+        let operator = route.operator();
+        let total = scatter::shape_sum(&scaled.points, all, k, &centre, operator, progress)?;
+        return Ok((total, scaled));
     }
     let blocks = try_copied(all.chunks(POINTS_PER_BLOCK))?;
     let mut total = ShapeSum::empty(dim)?;
-    for_each_sum(&scaled, &blocks, k, degenerate, progress, |sum| total.merge(sum))?;
+    for_each_sum(&scaled, &blocks, k, degenerate, route, progress, |sum| total.merge(sum))?;
     Ok((total, scaled))
 }
 
@@ -118,6 +137,7 @@ pub(crate) fn for_each_sum(
     blocks: &[Block],
     k: usize,
     degenerate: Degenerate,
+    route: Route,
     progress: &Progress,
     merge: impl FnMut(&ShapeSum) + Send,
 ) -> Result<()> {
@@ -126,7 +146,7 @@ pub(crate) fn for_each_sum(
     let waiting = if dim * dim <= SMALL_SUM { threads * SUMS_PER_THREAD } else { threads };
     compute_and_add(
         blocks.len(),
-        (0..threads).map(|_| Summer::new(k, dim, degenerate)).collect::<Result<_>>()?,
+        (0..threads).map(|_| Summer::new(k, dim, degenerate, route)).collect::<Result<_>>()?,
         (0..waiting).map(|_| ShapeSum::empty(dim)).collect::<Result<_>>()?,
         vec![merge],
         |summer, block, sum| summer.sum(scaled, blocks[block], progress, sum),
@@ -145,8 +165,8 @@ struct Summer {
 }
 
 impl Summer {
-    fn new(k: usize, dim: usize, degenerate: Degenerate) -> Result<Self> {
-        let eight = batched::batch(routes::solver(k, dim, degenerate), k, dim)?;
+    fn new(k: usize, dim: usize, degenerate: Degenerate, route: Route) -> Result<Self> {
+        let eight = batched::batch(route, k, dim)?;
         let one = (Framer::new(k, dim, degenerate)?, Shaper::new());
         Ok(Self { eight, one, left: Vec::new(), right: Vec::new() })
     }
@@ -226,8 +246,8 @@ mod tests {
         let neighbors = Array2::from_shape_fn((rows, k), |(i, j)| ((i * 7 + j * 13) % rows) as u32);
         let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
         for (count, scattered) in [(rows, true), (120, true), (100, false), (1, false)] {
-            let route = routes::sum(rows, count, k, dim, Degenerate::Average);
-            assert_eq!(route == Sum::Scatter, scattered, "{count}");
+            let route = Route::new(Sizes::of(&points, count, k), Degenerate::Average);
+            assert_eq!(route.sum() == Sum::Scatter, scattered, "{count}");
             let some = neighbors.slice(s![..count, ..]);
             let got = shape_sum(&points, some, Degenerate::Average, &progress).unwrap();
             let operators =
@@ -235,6 +255,37 @@ mod tests {
             let expected = operators.sum_axis(Axis(0));
             let scale = expected.iter().fold(0.0_f64, |most, entry| most.max(entry.abs()));
             assert!((got.sum - expected).iter().all(|gap| gap.abs() <= 1e-12 * scale), "{count}");
+        }
+    }
+
+    #[test]
+    fn every_route_gives_the_same_mean() {
+        let shapes = [
+            (300, 5, 3),
+            (300, 9, 4),
+            (90, 41, 5),
+            (120, 6, 6),
+            (150, 7, 20),
+            (150, 4, 40),
+            (60, 12, 90),
+        ];
+        for (rows, k, dim) in shapes {
+            let x =
+                Array2::from_shape_fn((rows, dim), |(i, j)| ((i * i + 7 * i * j + j) as f64).sin());
+            let neighbors =
+                Array2::from_shape_fn((rows, k), |(i, j)| ((i * 7 + j * 13) % rows) as u32);
+            let (points, progress) = (Points::new(x.view()).unwrap(), Progress::new());
+            let (neighbors, average) = (neighbors.view(), Degenerate::Average);
+            let expected = mean_shape_operator(&points, neighbors, average, &progress).unwrap();
+            let scale = expected.iter().fold(0.0_f64, |most, entry| most.max(entry.abs()));
+            let routes = Route::all(Sizes::of(&points, rows, k), average);
+            assert_eq!(routes.len(), if k > dim { 2 } else { 5 }, "k {k}, d {dim}");
+            for route in routes {
+                let found = mean_by_route(&points, neighbors, average, route, &progress).unwrap();
+                let worst =
+                    (found - &expected).iter().fold(0.0_f64, |most, gap| most.max(gap.abs()));
+                assert!(worst <= 1e-12 * scale, "k {k}, d {dim}, {route:?}: {worst} of {scale}");
+            }
         }
     }
 

@@ -1,21 +1,22 @@
 //! Which way S̄ is computed: every choice between ways that give the same numbers is made here, and nowhere else.
 //!
 //! n points in d columns, m neighbourhoods of k points each, r = min(k − 1, d) directions. The first row that fits is
-//! taken. `docs/routes.md` draws the same map. The crossovers below are single measurements.
+//! taken. `docs/routes.md` draws the same map. `cargo bench --bench routes` times both sides of every crossover in the
+//! first three choices.
 //!
 //! | choice | when | way | where |
 //! |---|---|---|---|
-//! | [`solver`] | the basis of the eigensolver is asked for | one neighbourhood at a time | [`crate::frame`], [`crate::shape`] |
+//! | `solver` | the basis of the eigensolver is asked for | one neighbourhood at a time | [`crate::frame`], [`crate::shape`] |
 //! | | min(k, d) > 40 | one neighbourhood at a time | the same |
 //! | | k > d | eight at once, a neighbourhood in each lane | `batched::tall` |
 //! | | k ≤ d | eight at once, their columns in the lanes | `batched::wide` |
-//! | [`sum`] | not `batched::wide`, or d < 32, or 2 n d ≥ m (k − 1)(d − k) | wide product of thin factors | [`crate::mean`] |
+//! | `sum` | not `batched::wide`, or d < 32, or 2 n d ≥ m (k − 1)(d − k) | wide product of thin factors | [`crate::mean`] |
 //! | | otherwise | scatter to the neighbours | `scatter` |
-//! | [`operator`] | d ≤ r(r + 1)/2 | A itself | `batched::wide` |
+//! | `operator` | d ≤ r(r + 1)/2 | A itself | `batched::wide` |
 //! | | otherwise | third moments | `batched::third_moments` |
-//! | [`eigenproblem`] | k ≤ d, and no basis of the null space is asked for | ΔΔᵀ, k×k | [`crate::frame`] |
+//! | `eigenproblem` | k ≤ d, and no basis of the null space is asked for | ΔΔᵀ, k×k | [`crate::frame`] |
 //! | | otherwise | ΔᵀΔ, d×d | [`crate::frame`] |
-//! | [`hadamard_square`] | b(b + 1) r < d (b + r) for b directions | products of pairs, b(b + 1)/2 × d | [`crate::shape`] |
+//! | `hadamard_square` | b(b + 1) r < d (b + r) for b directions | products of pairs, b(b + 1)/2 × d | [`crate::shape`] |
 //! | | otherwise | G∘G, d×d | [`crate::shape`] |
 //!
 //! Three exceptions depend on the data and not on the sizes. A neighbourhood whose squared differences would lose digits
@@ -24,9 +25,93 @@
 //! because that would cost digits (`scatter::centre`).
 //!
 //! The instructions (AVX-512, AVX2 with FMA, or what every processor of the architecture has) change no choice here:
-//! [`crate::simd`] picks them, and the size of the register tiles with them.
+//! `simd` picks them, and the size of the register tiles with them.
 
 use crate::eigenspaces::Degenerate;
+use crate::points::Points;
+
+/// How large a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// n, the points.
+    pub points: usize,
+    /// m, the neighbourhoods.
+    pub neighborhoods: usize,
+    /// k, the points in each of them.
+    pub neighbors: usize,
+    /// d, the columns.
+    pub columns: usize,
+}
+
+impl Sizes {
+    pub(crate) fn of(points: &Points, neighborhoods: usize, neighbors: usize) -> Self {
+        Self { points: points.len(), neighborhoods, neighbors, columns: points.dim() }
+    }
+}
+
+/// The way S̄ is computed: the choices that concern all neighbourhoods.
+///
+/// ```
+/// use shopca_rs::Degenerate;
+/// use shopca_rs::routes::{Route, Sizes, Solver};
+///
+/// let sizes = Sizes { points: 2000, neighborhoods: 2000, neighbors: 11, columns: 4 };
+/// let route = Route::new(sizes, Degenerate::Average);
+/// assert_eq!(route.solver(), Solver::Tall);
+/// assert!(Route::all(sizes, Degenerate::Average).contains(&route));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Route {
+    solver: Solver,
+    operator: Operator,
+    sum: Sum,
+}
+
+impl Route {
+    /// The one of the table above.
+    pub fn new(sizes: Sizes, degenerate: Degenerate) -> Self {
+        let (k, dim) = (sizes.neighbors, sizes.columns);
+        Self {
+            solver: solver(k, dim, degenerate),
+            operator: operator(k.saturating_sub(1), dim),
+            sum: sum(sizes, degenerate),
+        }
+    }
+
+    /// All that give the same S̄, up to rounding.
+    pub fn all(sizes: Sizes, degenerate: Degenerate) -> Vec<Self> {
+        let table = Self::new(sizes, degenerate);
+        let single = Self { solver: Solver::Single, sum: Sum::WideProduct, ..table };
+        match table.solver {
+            Solver::Single => vec![single],
+            Solver::Tall => vec![table, single],
+            Solver::Wide => {
+                let mut routes = vec![single];
+                for operator in [Operator::Dense, Operator::ThirdMoments] {
+                    for sum in [Sum::WideProduct, Sum::Scatter] {
+                        routes.push(Self { solver: Solver::Wide, operator, sum });
+                    }
+                }
+                routes
+            }
+        }
+    }
+
+    /// From neighbourhoods to operators.
+    pub fn solver(&self) -> Solver {
+        self.solver
+    }
+
+    /// How [`Solver::Wide`] forms them; the others do not ask.
+    pub fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// From operators to their sum.
+    pub fn sum(&self) -> Sum {
+        self.sum
+    }
+}
 
 /// The largest eigenproblem solved for eight neighbourhoods at once.
 ///
@@ -39,7 +124,7 @@ const FEWEST_SCATTERED: usize = 32;
 
 /// From neighbourhoods to frames and shape operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Solver {
+pub enum Solver {
     /// One neighbourhood at a time, by the eigensolver that is compiled in.
     Single,
     /// Eight at once: more points than columns.
@@ -50,7 +135,7 @@ pub(crate) enum Solver {
 
 /// One LAPACK call for each takes 26 to 38 µs a point at d = 16 to 36, mostly overhead; eight at once take 5.5 to 9 µs
 /// (docs/performance.md).
-pub(crate) fn solver(k: usize, dim: usize, degenerate: Degenerate) -> Solver {
+fn solver(k: usize, dim: usize, degenerate: Degenerate) -> Solver {
     match degenerate {
         Degenerate::Lapack => Solver::Single,
         Degenerate::Average if k.min(dim) > LARGEST_BATCHED => Solver::Single,
@@ -61,21 +146,20 @@ pub(crate) fn solver(k: usize, dim: usize, degenerate: Degenerate) -> Solver {
 
 /// From shape operators to their sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sum {
+pub enum Sum {
     /// Σ Lᵢᵀ Rᵢ as one product of tall matrices for each block of points.
     WideProduct,
     /// Vᵀ X, where V collects what each point gets from all neighbourhoods that it belongs to.
     Scatter,
 }
 
-/// `count` neighbourhoods of k among `rows` points in `dim` columns.
-///
 /// Vᵀ X is a product over all rows, however few neighbourhoods there are: 2 n d² operations, against 2 m r d² for the wide
 /// product with its r = k − 1 rows for each. The rows count double, as V has to be cleared and X centred, and d − k
 /// instead of d stands for the shares, which are written and added.
-pub(crate) fn sum(rows: usize, count: usize, k: usize, dim: usize, degenerate: Degenerate) -> Sum {
+fn sum(sizes: Sizes, degenerate: Degenerate) -> Sum {
+    let Sizes { points, neighborhoods, neighbors: k, columns: dim } = sizes;
     let wide = solver(k, dim, degenerate) == Solver::Wide;
-    if wide && dim >= FEWEST_SCATTERED && 2 * rows * dim < count * (k - 1) * (dim - k) {
+    if wide && dim >= FEWEST_SCATTERED && 2 * points * dim < neighborhoods * (k - 1) * (dim - k) {
         Sum::Scatter
     } else {
         Sum::WideProduct
@@ -84,7 +168,7 @@ pub(crate) fn sum(rows: usize, count: usize, k: usize, dim: usize, degenerate: D
 
 /// From a frame to what A does to its directions, for [`Solver::Wide`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operator {
+pub enum Operator {
     /// A, d×d, and its product with the contrasts.
     Dense,
     /// The third moments of the directions and their products with all pairs: nothing is d×d.
@@ -95,7 +179,7 @@ pub(crate) enum Operator {
 ///
 /// A takes 2 d r operations for a column, third moments r²(r + 1)·2/3, and those of A are faster. At k = 12 A takes
 /// 0.74 of the time of third moments for 40 columns and 0.9 for 64; at k = 16 it takes 0.83 for 96.
-pub(crate) fn operator(directions: usize, dim: usize) -> Operator {
+fn operator(directions: usize, dim: usize) -> Operator {
     if 2 * dim <= directions * (directions + 1) { Operator::Dense } else { Operator::ThirdMoments }
 }
 
@@ -159,7 +243,9 @@ mod tests {
 
     #[test]
     fn only_wide_neighbourhoods_in_many_columns_and_enough_of_them_are_scattered() {
-        let sum = |rows, count, k, dim| sum(rows, count, k, dim, Degenerate::Average);
+        let sum = |points, neighborhoods, neighbors, columns| {
+            sum(Sizes { points, neighborhoods, neighbors, columns }, Degenerate::Average)
+        };
         assert_eq!(sum(400, 400, 9, 80), Sum::Scatter);
         assert_eq!(sum(400, 100, 9, 80), Sum::WideProduct, "few neighbourhoods");
         assert_eq!(sum(400, 400, 9, 31), Sum::WideProduct, "few columns");

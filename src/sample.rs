@@ -28,6 +28,7 @@ use crate::mean::{POINTS_PER_BLOCK, for_each_sum};
 use crate::neighbors::check_neighborhoods;
 use crate::points::Points;
 use crate::progress::Progress;
+use crate::routes::{Route, Sizes};
 use crate::scaling::Scaled;
 use crate::shape_sum::ShapeSum;
 
@@ -91,8 +92,9 @@ pub fn mean_shape_operator(
         .windows(2)
         .flat_map(|cut| all_lists.slice(cut[0], cut[1]).chunks(POINTS_PER_BLOCK))
         .collect();
+    let route = Route::new(Sizes::of(points, count, k), degenerate);
     let (mut sums, mut group) = (GroupedSum::empty(dim)?, ShapeSum::empty(dim)?);
-    for_each_sum(&scaled, &blocks, k, degenerate, progress, |sum| {
+    for_each_sum(&scaled, &blocks, k, degenerate, route, progress, |sum| {
         group.merge(sum);
         if sums.total.count + group.count == cuts[sums.groups + 1] {
             sums.push(&group);

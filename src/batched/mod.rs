@@ -16,7 +16,7 @@ mod wide;
 
 use crate::error::Result;
 use crate::points::Points;
-use crate::routes::Solver;
+use crate::routes::{Operator, Route, Solver};
 use crate::simd::{CacheLine, Kernel, LANES, Level, Vector, Work};
 
 pub(crate) use stripes::{STRIPE, stripe_at};
@@ -52,19 +52,18 @@ pub(crate) trait Sharer: Send {
     ) -> bool;
 }
 
-/// The solver that [`crate::routes::solver`] names, for neighbourhoods of k points in `dim` columns; none for
-/// [`Solver::Single`].
-pub(crate) fn batch(solver: Solver, k: usize, dim: usize) -> Result<Option<Box<dyn Batch>>> {
-    Level::current().dispatch(MakeBatch { solver, k, dim })
+/// The solver of a route, for neighbourhoods of k points in `dim` columns; none for [`Solver::Single`].
+pub(crate) fn batch(route: Route, k: usize, dim: usize) -> Result<Option<Box<dyn Batch>>> {
+    Level::current().dispatch(MakeBatch { route, k, dim })
 }
 
 /// The same for shares, which only [`Solver::Wide`] has.
-pub(crate) fn sharer(k: usize, dim: usize) -> Result<Box<dyn Sharer>> {
-    Level::current().dispatch(MakeSharer { k, dim })
+pub(crate) fn sharer(operator: Operator, k: usize, dim: usize) -> Result<Box<dyn Sharer>> {
+    Level::current().dispatch(MakeSharer { operator, k, dim })
 }
 
 struct MakeBatch {
-    solver: Solver,
+    route: Route,
     k: usize,
     dim: usize,
 }
@@ -73,15 +72,18 @@ impl Work for MakeBatch {
     type Output = Result<Option<Box<dyn Batch>>>;
 
     fn run<V: Vector>(self) -> Self::Output {
-        Ok(match self.solver {
+        Ok(match self.route.solver() {
             Solver::Single => None,
             Solver::Tall => Some(Box::new(Tall::<V>::new(self.k, self.dim)?)),
-            Solver::Wide => Some(Box::new(Wide::<V>::new(self.k, self.dim)?)),
+            Solver::Wide => {
+                Some(Box::new(Wide::<V>::new(self.route.operator(), self.k, self.dim)?))
+            }
         })
     }
 }
 
 struct MakeSharer {
+    operator: Operator,
     k: usize,
     dim: usize,
 }
@@ -90,7 +92,7 @@ impl Work for MakeSharer {
     type Output = Result<Box<dyn Sharer>>;
 
     fn run<V: Vector>(self) -> Self::Output {
-        Ok(Box::new(Wide::<V>::new(self.k, self.dim)?))
+        Ok(Box::new(Wide::<V>::new(self.operator, self.k, self.dim)?))
     }
 }
 
@@ -152,45 +154,28 @@ macro_rules! batch {
                 V::vectorize(Step::new(self, points, neighborhoods, target))
             }
         }
+
+        impl<V: Vector> Kernel for Step<'_, $solver<V>, Factors<'_>> {
+            type Output = bool;
+
+            #[inline(always)]
+            fn run(mut self) -> bool {
+                let converged = self.solver.solve(self.points, self.chosen);
+                if converged {
+                    for lane in 0..self.lanes {
+                        let start = self.target.left.len();
+                        self.solver.push_factors(lane, self.target.left, self.target.right);
+                        self.target.weigh(start, lane);
+                    }
+                }
+                converged
+            }
+        }
     };
 }
 
 batch!(Tall);
 batch!(Wide);
-
-impl<V: Vector> Kernel for Step<'_, Tall<V>, Factors<'_>> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run(mut self) -> bool {
-        let converged = self.solver.solve(self.points, self.chosen);
-        if converged {
-            for lane in 0..self.lanes {
-                let start = self.target.left.len();
-                self.solver.push_factors(lane, self.target.left, self.target.right);
-                self.target.weigh(start, lane);
-            }
-        }
-        converged
-    }
-}
-
-impl<V: Vector> Kernel for Step<'_, Wide<V>, Factors<'_>> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run(mut self) -> bool {
-        let converged = self.solver.solve(self.points, self.chosen);
-        if converged {
-            for lane in 0..self.lanes {
-                let start = self.target.left.len();
-                self.solver.push_factors(lane, self.target.left, self.target.right);
-                self.target.weigh(start, lane);
-            }
-        }
-        converged
-    }
-}
 
 impl<V: Vector> Sharer for Wide<V> {
     fn share(
@@ -222,7 +207,7 @@ mod tests {
 
     use super::*;
     use crate::frame::{Degenerate, Frame};
-    use crate::routes;
+    use crate::routes::Sizes;
     use crate::shape::shape_operator;
 
     /// S of each neighbourhood at every SIMD level, against one frame at a time.
@@ -250,9 +235,9 @@ mod tests {
                     .unwrap()
             })
             .collect();
-        let solver = routes::solver(k, dim, Degenerate::Average);
+        let route = Route::new(Sizes::of(&points, lists.len(), k), Degenerate::Average);
         for level in Level::available() {
-            let mut batch = level.dispatch(MakeBatch { solver, k, dim }).unwrap().unwrap();
+            let mut batch = level.dispatch(MakeBatch { route, k, dim }).unwrap().unwrap();
             let mut operator = |lists: &[&[u32]]| {
                 let (mut left, mut right) = (Vec::new(), Vec::new());
                 assert!(batch.push_factors(&points, lists, None, &mut left, &mut right));
@@ -273,7 +258,8 @@ mod tests {
         }
         let width = dim.div_ceil(LANES);
         for level in Level::available() {
-            let mut sharer = level.dispatch(MakeSharer { k, dim }).unwrap();
+            let mut sharer =
+                level.dispatch(MakeSharer { operator: route.operator(), k, dim }).unwrap();
             let mut shares = vec![CacheLine::default(); LANES * k * width];
             assert!(sharer.share(&points, &lists, &mut shares));
             for (lane, expected) in expected.iter().enumerate() {

@@ -26,6 +26,7 @@ use crate::neighbors::squared_distance;
 use crate::ordered_reduction::compute_and_add;
 use crate::points::Points;
 use crate::progress::Progress;
+use crate::routes::Operator;
 use crate::scaling::Scaled;
 use crate::shape_sum::ShapeSum;
 use crate::simd::{CacheLine, LANES, Vector, Work, vectorized};
@@ -103,6 +104,7 @@ pub(crate) fn shape_sum(
     block: Block,
     k: usize,
     centre: &[f64],
+    operator: Operator,
     progress: &Progress,
 ) -> Result<ShapeSum> {
     let (rows, dim) = (points.len(), points.dim());
@@ -119,8 +121,9 @@ pub(crate) fn shape_sum(
     let batches = batches.min(BYTES_PER_UNIT / size_of::<CacheLine>() / batch).max(1);
     let points_in_unit = batches * LANES;
     let units = try_copied(block.chunks(points_in_unit))?;
-    let workers =
-        (0..threads.min(units.len())).map(|_| batched::sharer(k, dim)).collect::<Result<_>>()?;
+    let workers = (0..threads.min(units.len()))
+        .map(|_| batched::sharer(operator, k, dim))
+        .collect::<Result<_>>()?;
     let buffers: Vec<Vec<CacheLine>> =
         (0..slots.min(units.len())).map(|_| try_zeros(batches * batch)).collect::<Result<_>>()?;
     let stripes_in_section = stripes.len().div_ceil(slots);

@@ -17,7 +17,7 @@ mod transpose;
 use crate::error::Result;
 use crate::matrix::try_filled;
 use crate::points::Points;
-use crate::routes::{self, Operator};
+use crate::routes::Operator;
 use crate::simd::{LANES, Vector};
 
 use crate::batched::spectrum::Spectra;
@@ -75,7 +75,7 @@ pub(super) struct Wide<V> {
 }
 
 impl<V: Vector> Wide<V> {
-    pub(super) fn new(k: usize, dim: usize) -> Result<Self> {
+    pub(super) fn new(operator: Operator, k: usize, dim: usize) -> Result<Self> {
         let (width, count) = (dim.div_ceil(LANES), k - 1);
         let pairs = count * (count + 1) / 2;
         let moments = third_moment_count(count) + count;
@@ -89,7 +89,7 @@ impl<V: Vector> Wide<V> {
             last,
             spectra: Spectra::new(count, k, count),
             third_moments: ThirdMoments::new(),
-            dense: match routes::operator(count, dim) {
+            dense: match operator {
                 Operator::Dense => Some(Dense::new(count, dim)?),
                 Operator::ThirdMoments => None,
             },
