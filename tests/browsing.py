@@ -81,3 +81,22 @@ def requests(browser):
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     urls = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
     return [url for url in urls if not url.startswith(("file:", "data:", "blob:"))]
+
+
+def drawn_points(browser):
+    """Where the browser has painted the points, from the marks themselves."""
+    return browser.execute_script(
+        "return [...document.querySelectorAll('#embedding .scatterlayer .trace:first-child path.point')]"
+        ".map(p => p.getAttribute('transform'))"
+    )
+
+
+def text(browser, name):
+    """The text of an element of the page."""
+    return browser.execute_script(f"return document.getElementById('{name}').textContent")
+
+
+def settled(browser, words):
+    """Wait until the explorer's slider is at a value with these words and its points have arrived."""
+    waited(browser, lambda b: words in text(b, "setting") and b.execute_script("return drawn === target"))
+    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")

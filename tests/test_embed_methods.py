@@ -7,6 +7,7 @@ import json
 import nasty
 import numpy as np
 import pytest
+from browsing import contents
 from shopca_rs import LPP, SHOPCA, ShapeOperatorEigenmaps
 from shopca_rs.cli import main
 from sklearn.decomposition import PCA
@@ -105,6 +106,17 @@ def test_a_picture_is_drawn(method, embed, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("method", "name", "symbol"),
+    [("shopca", "SHOPCA", "α"), ("eigenmaps", "ShapeOperatorEigenmaps", "α"), ("lpp", "LPP", "k")],
+)
+@pytest.mark.parametrize("options", [[], ["--no-standardize", "--max-features", "2"]], ids=str)
+def test_a_page_is_written_with_a_slider_over_alpha_or_k(method, name, symbol, options, embed, tmp_path):
+    embed(method, X, "--explore", tmp_path / "page.html", *options)
+    assert contents(tmp_path / "page.html")["curves"]["symbol"] == symbol
+    assert f"<h1>{name} of " in (tmp_path / "page.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
     ("method", "options", "having"),
     [
         ("lpp", ["--alpha", "1"], "shopca"),
@@ -112,12 +124,12 @@ def test_a_picture_is_drawn(method, embed, tmp_path):
         ("lpp", ["--symmetric"], "shopca or eigenmaps"),
         ("lpp", ["--degenerate", "lapack"], "shopca or eigenmaps"),
         ("lpp", ["--sample", "9"], "shopca or eigenmaps"),
-        ("lpp", ["--explore", "page.html"], "shopca or eigenmaps"),
         ("eigenmaps", ["--alpha", "0"], "shopca"),
         ("eigenmaps", ["--criterion", "eigenvalue"], "shopca"),
         ("pca", ["--neighbors", "9"], "shopca or eigenmaps or lpp"),
         ("pca", ["--max-features", "none"], "shopca or eigenmaps or lpp"),
         ("pca", ["--jobs", "2"], "shopca or eigenmaps or lpp"),
+        ("pca", ["--explore", "page.html"], "shopca or eigenmaps or lpp"),
         ("pca", ["--alpha", "0"], "shopca"),
     ],
     ids=str,

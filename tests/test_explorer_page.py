@@ -7,7 +7,17 @@ import re
 import nasty
 import numpy as np
 import pytest
-from browsing import EVIL, accessibility_faults, opened, requests, resized, waited
+from browsing import (
+    EVIL,
+    accessibility_faults,
+    drawn_points,
+    opened,
+    requests,
+    resized,
+    settled,
+    text,
+    waited,
+)
 from shopca_rs import SHOPCA, explore
 from sklearn.datasets import load_iris
 
@@ -24,23 +34,6 @@ def iris(browser, tmp_path):
     fitted = SHOPCA().fit(data.data)
     opened(browser, explore(fitted, data.data, species, tmp_path / "page.html"))
     return data, fitted
-
-
-def drawn_points(browser):
-    """Where the browser has painted the points, from the marks themselves."""
-    return browser.execute_script(
-        "return [...document.querySelectorAll('#embedding .scatterlayer .trace:first-child path.point')]"
-        ".map(p => p.getAttribute('transform'))"
-    )
-
-
-def text(browser, name):
-    return browser.execute_script(f"return document.getElementById('{name}').textContent")
-
-
-def settled(browser, words):
-    waited(browser, lambda b: words in text(b, "alpha") and b.execute_script("return drawn === target"))
-    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
 
 def step(browser):
@@ -141,7 +134,7 @@ def test_the_axes_name_the_top_features_and_follow_alpha(browser, iris):
         said = [f"{data.data.columns[j]} {'−' if row[j] < 0 else '+'}{abs(row[j]):.2f}" for j in top]
         assert title.endswith(": " + ", ".join(said))
     before = axis_titles(browser)
-    browser.find_element("id", "to-pca").click()
+    browser.find_element("id", "to-first").click()
     settled(browser, "PCA")
     assert axis_titles(browser) != before
     assert browser.execute_script("return embedding.getAttribute('aria-label')").count("(cm)") == 6
@@ -279,6 +272,6 @@ def test_every_control_is_reached_by_the_tab_key_and_shows_its_focus(browser, ir
             "const e = document.activeElement; return [e.id, getComputedStyle(e).outlineStyle]"
         )
         reached[name] = outline
-    assert {"classes", "row", "step", "to-pca", "to-maps", "to-fitted"} <= set(reached)
-    controls = ("classes", "row", "step", "to-pca", "to-maps", "to-fitted")
+    assert {"classes", "row", "step", "to-first", "to-last", "to-fitted"} <= set(reached)
+    controls = ("classes", "row", "step", "to-first", "to-last", "to-fitted")
     assert {reached[name] for name in controls} == {"solid"}

@@ -7,7 +7,7 @@ import nasty
 import numpy as np
 import pytest
 from refusals import refuses
-from shopca_rs import LPP, explore, plot_eigengap, plot_embedding, plot_spectrum
+from shopca_rs import LPP, plot_eigengap, plot_embedding, plot_spectrum
 
 matplotlib.use("Agg")
 
@@ -31,7 +31,7 @@ def test_the_embedding_is_drawn_without_an_alpha_in_its_title(ax):
     assert ax.get_xlabel() == f"component 1 ({lpp.explained_variance_ratio_[0]:.1%} of variance)"
 
 
-@pytest.mark.parametrize("draw", [plot_eigengap, plot_spectrum, lambda lpp: explore(lpp, X)])
+@pytest.mark.parametrize("draw", [plot_eigengap, plot_spectrum])
 def test_what_needs_an_alpha_is_refused(draw, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["estimator must be a SHOPCA or a ShapeOperatorEigenmaps, which have an α, got LPP() (LPP)."]

@@ -230,9 +230,12 @@ def test_a_picture_that_is_refused_leaves_no_empty_figure(name, figures):
 @pytest.mark.parametrize(
     "parameter", ["estimator", "X", "y", "path", "names", "title", "feature_names", "n_steps", "max_points"]
 )
-def test_the_explorer_refuses_what_it_cannot_use_in_a_sentence(parameter, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "model", [FITTED, shopca_rs.LPP().fit(TABLE)], ids=lambda model: type(model).__name__
+)
+def test_the_explorer_refuses_what_it_cannot_use_in_a_sentence(model, parameter, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    given = {"estimator": FITTED, "X": TABLE, "path": "page.html", "n_steps": 2}
+    given = {"estimator": model, "X": TABLE, "path": "page.html", "n_steps": 2}
     assert complaints(shopca_rs.explore, given, parameter) == {}
 
 

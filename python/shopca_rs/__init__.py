@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .evaluation.component_stability import stability
     from .evaluation.selection import Selection, select
     from .evaluation.stability_result import Stability
-    from .explorer.alpha_page import explore
     from .explorer.cloud_page import explore_cloud
+    from .explorer.path_page import explore
     from .plotting import (
         plot_biplot,
         plot_cloud,
@@ -100,7 +100,7 @@ _LATER = {
     "Selection": "evaluation.selection",
     "ShapeOperatorEigenmaps": "estimators.shopca",
     "Stability": "evaluation.stability_result",
-    "explore": "explorer.alpha_page",
+    "explore": "explorer.path_page",
     "explore_cloud": "explorer.cloud_page",
     "loadings": "estimators.loading_table",
     "plot_biplot": "plotting",

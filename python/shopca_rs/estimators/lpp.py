@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -18,7 +20,7 @@ from .dense_pca import covariance
 from .feature_resolution import resolution
 from .linear_projection import LinearProjection
 from .metric import CurvedMetric, inverse_factor, is_positive
-from .neighbor_graph import degree_covariance, local_scatter, neighbor_graph
+from .neighbor_graph import degree_covariance, local_scatter, neighbor_graph, nested_covariances
 from .sklearn_internals import Interval, StrOptions, checks_parameters
 from .summary import summary
 from .validation import check_parameters
@@ -210,9 +212,7 @@ class LPP(LinearProjection):
             )
             progress.begin(GRAPH)
             self.resolution_ = resolution(X, weights) if self.resolution else np.zeros(d)
-            # In a unit in which squares neither overflow nor underflow; μ is dimensionless.
-            exponent = int(np.frexp(np.abs(deviations).max())[1])
-            scaled = np.ldexp(deviations, -exponent)
+            exponent, scaled = _in_units(deviations)
             graph = neighbor_graph(neighbors, weights)
             Sigma, scatter = covariance(scaled, weights), local_scatter(scaled, graph)
             self._solve(exponent, Sigma, scatter, degree_covariance(scaled, graph))
@@ -248,6 +248,27 @@ class LPP(LinearProjection):
         along = vectors / np.linalg.norm(vectors, axis=0)
         variance = np.einsum("ji,jk,ki->i", along, Sigma, along).clip(0)
         self.explained_variance_ = np.ldexp(variance, 2 * exponent)
+
+    def _refits(
+        self, deviations: Matrix, neighbors: NDArray[np.int64], counts: Sequence[int]
+    ) -> Iterator[Self | None]:
+        """Yield the fits with the first k of the neighbours for each k, ascending; None where B is singular.
+
+        `deviations` are the training data about their mean, in the space where the neighbours were found.
+        """
+        exponent, scaled = _in_units(deviations)
+        Sigma = np.ldexp(self.covariance_, -2 * exponent)
+        for k, found in zip(counts, nested_covariances(scaled, neighbors, counts), strict=True):
+            refit = copy(self)
+            refit.n_neighbors_ = k
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)
+                    refit._solve(exponent, Sigma, *found)
+            except ValueError:
+                yield None
+            else:
+                yield refit
 
     def _ridged(self, G: Matrix, exponent: int) -> Matrix:
         """Return B = G + ε tr(G) I, positive definite and within the range of doubles, or raise."""
@@ -322,3 +343,9 @@ class LPP(LinearProjection):
         """
         check_is_fitted(self)
         return summary(self)
+
+
+def _in_units(deviations: Matrix) -> tuple[int, Matrix]:
+    """Return them in a unit in which squares neither overflow nor underflow, and its exponent of 2."""
+    exponent = int(np.frexp(np.abs(deviations).max())[1])
+    return exponent, np.ldexp(deviations, -exponent)

@@ -6,6 +6,7 @@ rows. D_i = Σ_j A_ij are the degrees. The graph is kept as the list of its edge
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,15 +60,28 @@ def neighbor_graph(neighbors: NDArray[np.int64], sample_weight: Matrix | None = 
     >>> graph.first.tolist(), graph.second.tolist(), graph.degrees.tolist()
     ([0, 1], [1, 2], [1.0, 2.0, 1.0])
     """
-    n, k = neighbors.shape
-    own, other = np.repeat(np.arange(n), k), neighbors.ravel()
-    pairs = np.minimum(own, other) * n + np.maximum(own, other)
+    n = len(neighbors)
+    pairs = _pairs(neighbors)
     pairs.sort()
     pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
     first, second = np.divmod(pairs, n)
     weights = None if sample_weight is None else sample_weight[first] * sample_weight[second]
+    return NeighborGraph(first, second, weights, _degrees(n, first, second, weights))
+
+
+def _pairs(neighbors: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for every entry i, j of the lists the number n · min(i, j) + max(i, j)."""
+    n, k = neighbors.shape
+    own, other = np.repeat(np.arange(n), k), neighbors.ravel()
+    pairs: NDArray[np.int64] = np.minimum(own, other) * n + np.maximum(own, other)
+    return pairs
+
+
+def _degrees(
+    n: int, first: NDArray[np.int64], second: NDArray[np.int64], weights: Matrix | None = None
+) -> Matrix:
     degrees = sum(np.bincount(ends, weights, minlength=n) for ends in (first, second))
-    return NeighborGraph(first, second, weights, np.asarray(degrees, dtype=np.float64))
+    return np.asarray(degrees, dtype=np.float64)
 
 
 def local_scatter(points: Matrix, graph: NeighborGraph) -> Matrix:
@@ -94,6 +108,11 @@ def local_scatter(points: Matrix, graph: NeighborGraph) -> Matrix:
     >>> local_scatter(np.array([[0.0], [1.0], [3.0]]), graph).tolist()
     [[1.25]]
     """
+    return symmetric_part(_scatter(points, graph) / graph.degrees.sum())
+
+
+def _scatter(points: Matrix, graph: NeighborGraph) -> Matrix:
+    """Return Σ A_ij (x_i − x_j)(x_i − x_j)ᵀ over the edges."""
     d = points.shape[1]
     length = max(_BLOCK // d, 1)
     scatter = np.zeros((d, d))
@@ -105,7 +124,7 @@ def local_scatter(points: Matrix, graph: NeighborGraph) -> Matrix:
         if graph.weights is not None:
             along *= np.sqrt(graph.weights[block])[:, None]
         scatter += along.T @ along
-    return symmetric_part(scatter / graph.degrees.sum())
+    return scatter
 
 
 def degree_covariance(points: Matrix, graph: NeighborGraph) -> Matrix:
@@ -129,7 +148,56 @@ def degree_covariance(points: Matrix, graph: NeighborGraph) -> Matrix:
     >>> degree_covariance(np.array([[0.0], [1.0], [2.0]]), graph).tolist()
     [[0.5]]
     """
-    total = graph.degrees.sum()
-    deviations = points - (graph.degrees @ points) / total
-    deviations *= np.sqrt(graph.degrees)[:, None]
+    return _weighted_covariance(points, graph.degrees)
+
+
+def nested_covariances(
+    points: Matrix, neighbors: NDArray[np.int64], counts: Sequence[int]
+) -> Iterator[tuple[Matrix, Matrix]]:
+    """Yield `local_scatter` and `degree_covariance` of the graphs of the first k neighbours, for several k.
+
+    The graph of a smaller k is part of that of a larger one, so every edge is visited once.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        X.
+    neighbors : ndarray of int, shape (n, largest k)
+        The neighbours of each point, nearest first, without the point itself.
+    counts : sequence of int
+        The k, ascending.
+
+    Yields
+    ------
+    local_scatter, degree_covariance : ndarray of shape (d, d)
+        Of the next k.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> [scatter.tolist() for scatter, _ in nested_covariances(X, np.array([[1, 2], [0, 2], [1, 0]]), [1, 2])]
+    [[[1.25]], [[2.3333333333333335]]]
+    """
+    n, most = neighbors.shape
+    # An edge is there from the smaller one of its places in the lists of its two ends.
+    keys = _pairs(neighbors) * most + np.tile(np.arange(most), n)
+    keys.sort()
+    pairs, places = np.divmod(keys, most)
+    once = np.append(True, pairs[1:] != pairs[:-1])
+    pairs, places = pairs[once], places[once]
+    order = np.argsort(places, kind="stable")
+    first, second = np.divmod(pairs[order], n)
+    d = points.shape[1]
+    scatter, degrees, start = np.zeros((d, d)), np.zeros(n), 0
+    for stop in np.searchsorted(places[order], counts):
+        ends = first[start:stop], second[start:stop]
+        new = NeighborGraph(*ends, None, _degrees(n, *ends))
+        scatter, degrees, start = scatter + _scatter(points, new), degrees + new.degrees, stop
+        yield symmetric_part(scatter / degrees.sum()), _weighted_covariance(points, degrees)
+
+
+def _weighted_covariance(points: Matrix, weights: Matrix) -> Matrix:
+    total = weights.sum()
+    deviations = points - (weights @ points) / total
+    deviations *= np.sqrt(weights)[:, None]
     return symmetric_part(deviations.T @ deviations / total)

@@ -12,26 +12,26 @@ from .linear_projection import LinearProjection
 
 
 def as_projection(estimator: Any) -> LinearProjection:
-    """Return any fitted estimator of this package."""
+    """Return any estimator of this package, fitted or not."""
     if not isinstance(estimator, LinearProjection):
         raise TypeError(
             f"estimator must be a SHOPCA, a ShapeOperatorEigenmaps or an LPP, got {shown(estimator)}."
         )
-    check_is_fitted(estimator)
     return estimator
+
+
+def as_fitted_projection(estimator: Any) -> LinearProjection:
+    """Return any fitted estimator of this package."""
+    check_is_fitted(as_projection(estimator))
+    return estimator  # type: ignore[no-any-return]
 
 
 def as_fitted(estimator: Any) -> CurvedPCA:
     """Return a fitted estimator of this package that has an α."""
-    check_is_fitted(as_estimator(estimator))
-    return estimator  # type: ignore[no-any-return]
-
-
-def as_estimator(estimator: Any) -> CurvedPCA:
-    """Return an estimator of this package that has an α, fitted or not."""
     if not isinstance(estimator, CurvedPCA):
         raise TypeError(
             "estimator must be a SHOPCA or a ShapeOperatorEigenmaps, which have an α, "
             f"got {shown(estimator)}."
         )
+    check_is_fitted(estimator)
     return estimator

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline  # type: ignore[import-untyped]
 
-from ..estimators.type_checks import as_projection
+from ..estimators.type_checks import as_fitted_projection
 
 # Understood by every runtime since 2022.
 OPSET = 17
@@ -51,7 +51,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float32, target_opset: int = OPSET) -
         raise ValueError(f"dtype must be float32 or float64, got {precision}.")
     if isinstance(model, Pipeline):
         return _pipeline_to_onnx(model, precision, target_opset)
-    projection = as_projection(model)
+    projection = as_fitted_projection(model)
     helper, numpy_helper = _needed("onnx.helper"), _needed("onnx.numpy_helper")
     kind = helper.np_dtype_to_tensor_dtype(precision)
     m, d = projection.components_.shape
@@ -112,7 +112,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _pipeline_to_onnx(pipeline: Pipeline, precision: np.dtype[Any], target_opset: int) -> Any:
-    as_projection(pipeline[-1])
+    as_fitted_projection(pipeline[-1])
     skl2onnx, data_types = _needed("skl2onnx"), _needed("skl2onnx.common.data_types")
     register_converters()
     kind = data_types.DoubleTensorType if precision == np.float64 else data_types.FloatTensorType

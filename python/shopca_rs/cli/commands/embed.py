@@ -115,7 +115,9 @@ def add_parser(subparsers: Any) -> None:
     )
     more = parser.add_argument_group("further output")
     more.add_argument(
-        "--explore", metavar="FILE", help="interactive page with a slider for α: .html (needs plotly)"
+        "--explore",
+        metavar="FILE",
+        help="interactive page with a slider for α, or for k with lpp: .html (needs plotly)",
     )
     more.add_argument(
         "--color",
@@ -149,10 +151,10 @@ def run(args: Namespace) -> None:
     if args.explore is not None:
         from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
 
-        from ...explorer.alpha_page import explore
+        from ...explorer.path_page import explore
 
         whole = make_pipeline(scaler, model)
-        title = None if args.file == "-" else f"SHOPCA of {Path(args.file).name}"
+        title = None if args.file == "-" else f"{type(model).__name__} of {Path(args.file).name}"
         colors = table.labels if bent is None else np.where(doubtful(bent), np.nan, bent.mean)
         others[args.explore] = lambda path: explore(
             whole,

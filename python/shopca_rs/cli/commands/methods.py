@@ -23,7 +23,7 @@ _OPTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "symmetric": (False, _CURVED),
     "degenerate": ("average", _CURVED),
     "sample": (None, _CURVED),
-    "explore": (None, _CURVED),
+    "explore": (None, _NEIGHBORS),
     "neighbors": ("log2", _NEIGHBORS),
     "max_features": (_ABSENT, _NEIGHBORS),
     "jobs": (None, _NEIGHBORS),

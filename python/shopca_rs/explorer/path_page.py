@@ -1,4 +1,4 @@
-"""One HTML file to explore a fit in a browser: a slider from PCA over every α to the eigenmaps.
+"""One HTML file to explore a fit in a browser: a slider over the α of SHOPCA, or over the k of LPP.
 
 The file holds its data and plotly's JavaScript; it needs no network, and its security policy blocks any.
 plotly is imported when `explore` is called: ``pip install "shopca-rs[explore]"``.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,14 +20,16 @@ from ..arguments import as_array, as_count, as_path, as_text
 from ..classes import as_colors
 from ..estimators.component_models import earlier_steps, final_input, final_step
 from ..estimators.component_models import feature_names as feature_names_of
-from ..estimators.type_checks import as_estimator
+from ..estimators.curved_pca import CurvedPCA
+from ..estimators.linear_projection import LinearProjection
+from ..estimators.lpp import LPP
+from ..estimators.type_checks import as_projection
 from ..estimators.validation import as_features, as_result
-from .alpha_data import color_data, curve_data, loading_data, packed_pictures, quality_data
 from .alpha_path import alpha_path
+from .component_path import ComponentPath
 from .html_pages import as_captions, plotly_source, shown_rows, write_page
-
-if TYPE_CHECKING:
-    from ..estimators.curved_pca import CurvedPCA
+from .neighbor_path import neighbor_path
+from .path_data import color_data, curve_data, loading_data, packed_pictures, quality_data
 
 Matrix = NDArray[np.float64]
 
@@ -47,19 +49,21 @@ def explore(
     n_steps: int = 41,
     max_points: int = 2000,
 ) -> Path:
-    """Write one HTML file with the embedding of X at every α from 0 (PCA) to ∞ (eigenmaps).
+    """Write one HTML file with the embedding of X at every α of SHOPCA, or every k of LPP.
 
-    At the fitted α the picture is that of `transform`. Components at neighbouring α are matched in order and
-    sign, so that the points move smoothly. Every picture is scaled to fit the same square. The axes name the
-    features with the largest loadings, a tooltip shows their values at each point, and curves show the
-    eigengap, the angle to PCA and the quality of the picture along α.
+    A slider moves from α = 0 (PCA) to ∞ (eigenmaps), or from few neighbours to many. At the fitted value the
+    picture is that of `transform`. Components at neighbouring values are matched in order and sign, so that
+    the points move smoothly. Every picture is scaled to fit the same square. The axes name the features with
+    the largest loadings, a tooltip shows their values at each point, and curves show the eigengap (for LPP
+    the largest ratios), the angle to PCA and the quality of the picture.
 
     Parameters
     ----------
-    estimator : SHOPCA, ShapeOperatorEigenmaps or a Pipeline that ends with one
+    estimator : SHOPCA, ShapeOperatorEigenmaps, LPP or a Pipeline that ends with one
         If it is not fitted, a copy is fitted to X.
     X : array-like of shape (n_samples, n_features)
-        Points to show.
+        Points to show. For a fitted LPP, the rows that it was fitted to, without weights: every other k is a
+        fit to them.
     y : array-like of shape (n_samples,), default=None
         Labels or numbers to colour them by: text and up to 20 distinct integers are classes. Points
         without a label are grey.
@@ -72,7 +76,9 @@ def explore(
     feature_names : array-like of shape (n_features,), default=None
         Names of the features that the estimator was given; those it was fitted with if None.
     n_steps : int, default=41
-        Number of steps from α = 0.01 to α = 100, besides the fitted α, 0 and ∞.
+        Number of steps from α = 0.01 to α = 100, besides the fitted α, 0 and ∞. For LPP, from k = 3 to a
+        quarter of the rows, at most 200 and at most 8 million neighbours of all rows together; steps that
+        round to the same k are one.
     max_points : int, default=2000
         If there are more points, this many evenly spaced rows are shown. Above 5000 points, the page does not
         animate them.
@@ -97,7 +103,7 @@ def explore(
     path = as_path(path)
     title = None if title is None else as_text(title, "title")
     steps, most = as_count(n_steps, "n_steps", 2), as_count(max_points, "max_points", 2)
-    step = as_estimator(final_step(estimator))
+    step = as_projection(final_step(estimator))
     try:
         check_is_fitted(step)
     except NotFittedError:
@@ -110,9 +116,9 @@ def explore(
     captions = None if names is None else as_captions(names, n)
     features = _feature_names(estimator, feature_names)
     rows = shown_rows(n, most)
-    along = alpha_path(step, steps)
     with np.errstate(over="ignore"):
         centred = scores - (step.mean_ if step._basis is None else 0.0)
+    along = _path(step, scores, centred, steps)
     m = step.n_components_
     data: dict[str, Any] = {
         # With one component the other axis is the row number, so the axes need no common scale.
@@ -129,15 +135,21 @@ def explore(
             _shown_values(estimator, X, inputs)[rows],
         ),
         "colors": color_data(colors, rows),
-        "curves": curve_data(along, f"Eigengap ({getattr(step, 'criterion', 'mass')})"),
+        "curves": curve_data(along),
         "quality": quality_data(along, as_features(step, inputs, reset=False), centred),
     }
-    heading = title or f"{type(step).__name__}: from PCA to Shape Operator Eigenmaps"
+    heading = title or f"{type(step).__name__}: {along.subject}"
     many = "" if len(rows) == n else f" {len(rows)} of {n} points are shown."
     grey = " Grey points have no number." if None in data["colors"].get("values", ()) else ""
-    own = ", and the point itself" if step.include_self else ""
-    note = f"k = {step.n_neighbors_}{own}. Every picture is scaled to fit the same square.{many}{grey}"
-    return write_page("alpha_page.html", path, title=heading, note=note, data=data)
+    note = f"{along.note} Every picture is scaled to fit the same square.{many}{grey}"
+    return write_page("path_page.html", path, title=heading, note=note, data=data)
+
+
+def _path(step: LinearProjection, scores: Matrix, centred: Matrix, n_steps: int) -> ComponentPath:
+    if isinstance(step, LPP):
+        return neighbor_path(step, scores, centred, n_steps)
+    assert isinstance(step, CurvedPCA)
+    return alpha_path(step, n_steps)
 
 
 def _pictures(centred: Matrix, directions: list[Matrix]) -> list[Matrix]:
@@ -161,7 +173,7 @@ def _marker(n: int) -> dict[str, float]:
     return {"size": float(np.clip(2500 / n, 5, 9)), "opacity": 0.85}
 
 
-def _loadings(step: CurvedPCA, columns: Matrix) -> Matrix:
+def _loadings(step: LinearProjection, columns: Matrix) -> Matrix:
     """Return the loadings of the components shown, in the features before any PCA."""
     rows = columns[:, :2].T
     return rows if step._basis is None else rows @ step._basis

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arguments import as_sample
 from ..classes import MISSING, MISSING_COLOR, Classes, class_style, short_name
 from ..evaluation.embedding_quality import continuity, trustworthiness
-from .alpha_path import AlphaPath
+from .component_path import ComponentPath
 
 Matrix = NDArray[np.float64]
 
@@ -21,8 +21,8 @@ MOST_FEATURES = 24
 # Pictures are scaled to the square from -1 to 1: less than a pixel.
 _PRECISION = 2e-5
 
-# Quality is computed at about this many α, on a sample of rows, among at most this many rows, and for this
-# many neighbours.
+# Quality is computed at about this many steps, on a sample of rows, among at most this many rows, and for
+# this many neighbours.
 _QUALITY_STEPS = 9
 _QUALITY_SAMPLE = 1000
 _QUALITY_ROWS = 20_000
@@ -52,12 +52,12 @@ def packed_pictures(pictures: list[Matrix]) -> dict[str, Any]:
 
 
 def loading_data(loadings: list[Matrix], names: list[str], values: Matrix) -> dict[str, Any]:
-    """Return the top features of each axis at every α, and the values of those that matter most.
+    """Return the top features of each axis at every step, and the values of those that matter most.
 
     Parameters
     ----------
     loadings : list of ndarray of shape (2, d) or (1, d)
-        For each α the loadings of the components shown.
+        For each step the loadings of the components shown.
     names : list of str
         Of the features.
     values : ndarray of shape (n, d)
@@ -118,34 +118,26 @@ def color_data(colors: Classes | Matrix | None, rows: NDArray[np.intp]) -> dict[
     }
 
 
-def curve_data(path: AlphaPath, criterion: str) -> dict[str, Any]:
-    """Return the eigengap and the angle to PCA along α, and where each α lies on the axis."""
-    low, high = np.log10(path.alphas[1]), np.log10(path.alphas[-2])
-    decades = np.arange(np.ceil(low), np.floor(high) + 1)
+def curve_data(path: ComponentPath) -> dict[str, Any]:
+    """Return the parameter with its axis, and the eigenvalues and the angle to PCA along it."""
     return {
-        # JSON has no infinity.
-        "alphas": [None if np.isinf(alpha) else float(alpha) for alpha in path.alphas],
-        "names": ["∞" if np.isinf(alpha) else f"{alpha:.3g}" for alpha in path.alphas],
+        **path.axis._asdict(),
+        "ends": [end._asdict() for end in path.axis.ends],
         "fitted": path.fitted,
-        "gaps": path.gaps.tolist(),
+        "spectrum": path.spectrum,
+        "measure": path.measure,
+        "lines": [line._asdict() for line in path.lines],
         "angles": [round(float(angle), 3) for angle in path.angles],
-        "criterion": criterion,
-        # 0 and ∞ are placed beside the finite values.
-        "places": [low - 0.5, *np.log10(path.alphas[1:-1]).tolist(), high + 0.5],
-        "ticks": [
-            [low - 0.5, *decades.tolist(), high + 0.5],
-            ["0", *[f"{10**decade:g}" for decade in decades], "∞"],
-        ],
     }
 
 
-def quality_data(path: AlphaPath, X: Matrix, scores: Matrix) -> dict[str, Any] | None:
-    """Return trustworthiness and continuity of the picture at some α, None for too few rows.
+def quality_data(path: ComponentPath, X: Matrix, scores: Matrix) -> dict[str, Any] | None:
+    """Return trustworthiness and continuity of the picture at some steps, None for too few rows.
 
     Parameters
     ----------
-    path : AlphaPath
-        The components at every α.
+    path : ComponentPath
+        The components at every step.
     X : ndarray of shape (n, d)
         The data.
     scores : ndarray of shape (n, r)
@@ -160,7 +152,7 @@ def quality_data(path: AlphaPath, X: Matrix, scores: Matrix) -> dict[str, Any] |
         return None
     X = X / (np.abs(X).max() or 1.0)
     scores = scores / (np.abs(scores).max() or 1.0)
-    count = len(path.alphas)
+    count = len(path.directions)
     steps = np.unique([*np.linspace(0, count - 1, _QUALITY_STEPS).round(), path.fitted]).astype(int).tolist()
     sample = _QUALITY_SAMPLE if n > _QUALITY_SAMPLE else None
     pictures = [scores @ path.directions[step][:, :2] for step in steps]
