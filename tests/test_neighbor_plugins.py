@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import tomllib
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 from shopca_rs import KNeighborsTransformer
 from shopca_rs.integrations.neighbors import hdbscan_graph, opentsne_neighbors, pacmap_pairs, umap_neighbors
 from sklearn import neighbors as sk
@@ -13,6 +20,17 @@ from sklearn.metrics import adjusted_rand_score
 X = make_blobs(300, 5, centers=4, cluster_std=2.0, random_state=0)[0]
 
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+MODULES = {"array-api-strict": "array_api_strict", "umap-learn": "umap"}
+
+
+@pytest.mark.skipif("SHOPCA_PLUGINS" not in os.environ, reason="only `make plugin-test` installs them all")
+def test_every_library_of_the_group_is_there_in_its_range():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    for requirement in map(Requirement, project["dependency-groups"]["plugins"]):
+        assert any(bound.operator == "<" for bound in requirement.specifier), requirement
+        assert version(requirement.name) in requirement.specifier
+        import_module(MODULES.get(requirement.name, requirement.name))
 
 
 def test_umap_gives_the_same_graph_on_our_neighbours():

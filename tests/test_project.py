@@ -17,6 +17,7 @@ SITE = "https://shopca-rs.github.io/shopca-rs/"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 CRATE = tomllib.loads((ROOT / "Cargo.toml").read_text("utf-8"))["package"]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+TARGETS = set(re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.M)[1].split())
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
@@ -57,6 +58,12 @@ def test_a_docstring_names_the_work_behind_it(name, author):
     assert author in references
 
 
+def made(script):
+    """Return the targets that a script gives to make."""
+    calls = re.findall(r"^\s*make((?: [\w-]+)+)", script, re.M)
+    return {word for call in calls for word in call.split() if not word.startswith("-")}
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_waits_for_jobs_that_exist_and_runs_files_that_exist(path):
     jobs = yaml.safe_load(path.read_text("utf-8"))["jobs"]
@@ -67,6 +74,11 @@ def test_a_workflow_waits_for_jobs_that_exist_and_runs_files_that_exist(path):
             assert ("uses" in step) != ("run" in step)
             for file in re.findall(r"(?<![\w/])\.ci/[\w-]+(?:\.py)?", step.get("run", "")):
                 assert (ROOT / file).is_file()
+            assert made(step.get("run", "")) <= TARGETS
+
+
+def test_ci_runs_every_check_and_the_plug_ins():
+    assert made((ROOT / ".ci/run").read_text("utf-8")) == {"test", "wheel-test", "plugin-test"} <= TARGETS
 
 
 def test_ci_covers_the_oldest_and_the_newest_python():
