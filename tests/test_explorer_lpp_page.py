@@ -62,7 +62,7 @@ def test_axes_curves_and_points_say_what_they_show(browser, iris):
         said = [f"{table.columns[j]} {'−' if row[j] < 0 else '+'}{abs(row[j]):.2f}" for j in top]
         assert title.endswith(": " + ", ".join(said))
     panels = browser.execute_script("return curvesPlot.layout.annotations.map(each => each.text)")
-    assert panels[0] == "Three largest ratios of global to local variance"
+    assert panels[0] == "3 largest ratios of global to local variance"
     assert browser.execute_script("return curvesPlot.data.length") == 3 + 1 + 2
     assert "k neighbours (dashed: the fitted one, 7)" in browser.execute_script(
         "return curvesPlot.layout.xaxis.title.text"

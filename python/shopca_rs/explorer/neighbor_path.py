@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..diagnostics import angles_to_pca
+from ..blas_threads import one_blas_thread
 from ..neighbors import k_neighbors
-from .component_path import Axis, ComponentPath, End, Line, matched
+from ..spectrum import leading_directions
+from .component_path import Axis, ComponentPath, End, Line, largest_angle, matched
 
 if TYPE_CHECKING:
     from ..estimators.lpp import LPP
@@ -20,9 +21,8 @@ Matrix = NDArray[np.float64]
 _FEWEST = 3
 _MOST = 200
 _MOST_TOGETHER = 8_000_000
-# Eigenvalues that are shown, and their title.
+# Eigenvalues that are shown.
 _RATIOS = 3
-_LARGEST = {1: "Ratio", 2: "Two largest ratios", 3: "Three largest ratios"}
 
 
 def neighbor_path(estimator: LPP, points: Matrix, deviations: Matrix, n_steps: int) -> ComponentPath:
@@ -42,7 +42,9 @@ def neighbor_path(estimator: LPP, points: Matrix, deviations: Matrix, n_steps: i
     _check_training_data(estimator, deviations)
     counts = _counts(estimator.n_neighbors_, len(points), n_steps)
     neighbors, _ = k_neighbors(points, counts[-1], algorithm=estimator.algorithm, n_jobs=estimator.n_jobs)
-    fits = dict(zip(counts, estimator._refits(deviations, neighbors, counts), strict=True))
+    # Dozens of small products and spectra, for which more BLAS threads cost more than they gain.
+    with one_blas_thread():
+        fits = dict(zip(counts, estimator._refits(deviations, neighbors, counts), strict=True))
     fits[estimator.n_neighbors_] = estimator
     found = {k: fit for k, fit in fits.items() if fit is not None}
     counts = list(found)
@@ -51,18 +53,20 @@ def neighbor_path(estimator: LPP, points: Matrix, deviations: Matrix, n_steps: i
     directions = [
         (fit.components_ if basis is None else fit.components_ @ basis.T).T for fit in found.values()
     ]
+    ratios = min(_RATIOS, len(Sigma))
+    principal = leading_directions(Sigma, estimator.n_components_).vectors
     return ComponentPath(
         subject=f"from {counts[0]} to {counts[-1]} neighbours",
         note=f"Every k is a fit to {len(points)} rows.",
         axis=_axis(counts),
         fitted=fitted,
         directions=matched(directions, fitted, Sigma / (np.abs(Sigma).max() or 1.0)),
-        angles=np.array([angles_to_pca(Sigma, columns).max() for columns in directions]),
-        spectrum=f"{_LARGEST[min(_RATIOS, len(Sigma))]} of global to local variance",
+        angles=np.array([largest_angle(columns, principal) for columns in directions]),
+        spectrum=f"{'Ratio' if ratios == 1 else f'{ratios} largest ratios'} of global to local variance",
         measure="ratios",
         lines=[
             Line(f"ratio {place + 1}", [_ratio(fit, place) for fit in found.values()])
-            for place in range(min(_RATIOS, len(Sigma)))
+            for place in range(ratios)
         ],
     )
 
