@@ -134,6 +134,22 @@ def test_a_sparse_table_is_never_filled_in():
     assert peak < 4 * stored + 10 * n * 8 < n * d * 8 / 10
 
 
+@every_estimator
+def test_a_fit_takes_four_times_the_sparse_data_and_the_scores(make):
+    n, features = 20_000, 25
+    X = sparse.random(n, 600, density=0.02, format="csr", random_state=np.random.RandomState(0))
+    stored = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    model = make(max_features=features)
+    tracemalloc.start()
+    try:
+        model.fit(X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # The table itself was made before.
+    assert peak + stored < 4 * stored + 8 * n * features
+
+
 def test_the_mean_shape_operator_takes_a_narrow_sparse_table():
     X = counts(200, 30)
     assert mean_shape_operator(sparse.csc_matrix(X), 8).tobytes() == mean_shape_operator(X, 8).tobytes()

@@ -15,12 +15,18 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from ..arguments import shown
 from ..neighbors import Algorithm, k_neighbors
 from ..spectrum import covariance_scale, fix_signs, leading_directions, leading_ratios, symmetric_part
-from ..stages import GRAPH, NEIGHBORS, PCA, stages
+from ..stages import GRAPH, NEIGHBORS, PCA, Stages, stages
 from .dense_pca import covariance
 from .feature_resolution import resolution
 from .linear_projection import LinearProjection
 from .metric import CurvedMetric, inverse_factor, is_positive
-from .neighbor_graph import degree_covariance, local_scatter, neighbor_graph, nested_covariances
+from .neighbor_graph import (
+    NeighborGraph,
+    degree_covariance,
+    local_scatter,
+    neighbor_graph,
+    nested_covariances,
+)
 from .sklearn_internals import Interval, StrOptions, checks_parameters
 from .summary import summary
 from .validation import check_parameters
@@ -202,23 +208,31 @@ class LPP(LinearProjection):
         self.n_samples_, self.n_neighbors_ = n, self._resolve_neighbors(n)
         before = (PCA,) if self._needs_pca(n, d) else ()
         with stages(bool(self.verbose), *before, NEIGHBORS, GRAPH) as progress:
-            points, deviations, total = self._reduce(X, weights)
-            neighbors, _ = k_neighbors(
-                points,
-                self.n_neighbors_,
-                algorithm=self.algorithm,
-                n_jobs=self.n_jobs,
-                progress=progress.counter(NEIGHBORS),
-            )
-            progress.begin(GRAPH)
+            # First, because it copies a sparse table: then the scores do not exist yet.
             self.resolution_ = resolution(X, weights) if self.resolution else np.zeros(d)
-            exponent, scaled = _in_units(deviations)
-            graph = neighbor_graph(neighbors, weights)
-            Sigma, scatter = covariance(scaled, weights), local_scatter(scaled, graph)
-            self._solve(exponent, Sigma, scatter, degree_covariance(scaled, graph))
+            points, deviations, total = self._reduce(X, weights)
+            graph = self._connect(points, weights, progress)
+            # The points are no longer needed, so their deviations can be scaled in place.
+            exponent, scaled = _in_units(deviations, out=deviations)
+            Sigma = covariance(scaled, weights)
+            scatter, of_degrees = local_scatter(scaled, graph), degree_covariance(scaled, graph)
+            del graph  # its memory serves the last step
+            self._solve(exponent, Sigma, scatter, of_degrees)
             progress.end()
         self.explained_variance_ratio_ = self.explained_variance_ / (total or 1.0)
         return self
+
+    def _connect(self, points: Matrix, weights: Matrix | None, progress: Stages) -> NeighborGraph:
+        """Return the graph of the nearest neighbours."""
+        neighbors = k_neighbors(
+            points,
+            self.n_neighbors_,
+            algorithm=self.algorithm,
+            n_jobs=self.n_jobs,
+            progress=progress.counter(NEIGHBORS),
+        )[0]
+        progress.begin(GRAPH)
+        return neighbor_graph(neighbors, weights, overwrite=True)
 
     def _solve(self, exponent: int, Sigma: Matrix, scatter: Matrix, of_degrees: Matrix) -> None:
         """Find the components from Σ, Xᵀ(D − A)X / ΣD and Σ_D, all in units of 4 to the power `exponent`."""
@@ -345,7 +359,7 @@ class LPP(LinearProjection):
         return summary(self)
 
 
-def _in_units(deviations: Matrix) -> tuple[int, Matrix]:
+def _in_units(deviations: Matrix, out: Matrix | None = None) -> tuple[int, Matrix]:
     """Return them in a unit in which squares neither overflow nor underflow, and its exponent of 2."""
-    exponent = int(np.frexp(np.abs(deviations).max())[1])
-    return exponent, np.ldexp(deviations, -exponent)
+    exponent = int(np.frexp(max(deviations.max(), -deviations.min()))[1])
+    return exponent, np.ldexp(deviations, -exponent, out=out)

@@ -16,8 +16,8 @@ from ..spectrum import symmetric_part
 
 Matrix = NDArray[np.float64]
 
-# Numbers in a block of differences along edges: 2 MB, which stay in the cache of a core.
-_BLOCK = 2**18
+# Numbers in a block of differences: 1 MB, which stays in the cache of a core.
+_BLOCK = 2**17
 
 
 class NeighborGraph(NamedTuple):
@@ -39,7 +39,9 @@ class NeighborGraph(NamedTuple):
     degrees: Matrix
 
 
-def neighbor_graph(neighbors: NDArray[np.int64], sample_weight: Matrix | None = None) -> NeighborGraph:
+def neighbor_graph(
+    neighbors: NDArray[np.int64], sample_weight: Matrix | None = None, *, overwrite: bool = False
+) -> NeighborGraph:
     """Connect every point with its neighbours.
 
     Parameters
@@ -48,6 +50,8 @@ def neighbor_graph(neighbors: NDArray[np.int64], sample_weight: Matrix | None = 
         The neighbours of each point, without the point itself.
     sample_weight : ndarray of shape (n,), default=None
         w.
+    overwrite : bool, default=False
+        Use the memory of `neighbors`, whose content is lost.
 
     Returns
     -------
@@ -61,20 +65,25 @@ def neighbor_graph(neighbors: NDArray[np.int64], sample_weight: Matrix | None = 
     ([0, 1], [1, 2], [1.0, 2.0, 1.0])
     """
     n = len(neighbors)
-    pairs = _pairs(neighbors)
+    pairs = _pairs(neighbors, out=neighbors if overwrite else None)
     pairs.sort()
-    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
-    first, second = np.divmod(pairs, n)
+    new = np.ones(len(pairs), dtype=bool)
+    np.not_equal(pairs[1:], pairs[:-1], out=new[1:])
+    edges = pairs[new]
+    first, second = np.divmod(edges, n, out=(pairs[: len(edges)], edges))
     weights = None if sample_weight is None else sample_weight[first] * sample_weight[second]
     return NeighborGraph(first, second, weights, _degrees(n, first, second, weights))
 
 
-def _pairs(neighbors: NDArray[np.int64]) -> NDArray[np.int64]:
+def _pairs(neighbors: NDArray[np.int64], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """Return for every entry i, j of the lists the number n · min(i, j) + max(i, j)."""
     n, k = neighbors.shape
-    own, other = np.repeat(np.arange(n), k), neighbors.ravel()
-    pairs: NDArray[np.int64] = np.minimum(own, other) * n + np.maximum(own, other)
-    return pairs
+    pairs = np.empty((n, k), dtype=np.int64) if out is None else out
+    rows = np.arange(n, dtype=np.int64)[:, None]
+    for block in _blocks(n, k):
+        own, other = rows[block], neighbors[block]
+        pairs[block] = np.minimum(own, other) * n + np.maximum(own, other)
+    return pairs.ravel()
 
 
 def _degrees(
@@ -114,11 +123,8 @@ def local_scatter(points: Matrix, graph: NeighborGraph) -> Matrix:
 def _scatter(points: Matrix, graph: NeighborGraph) -> Matrix:
     """Return Σ A_ij (x_i − x_j)(x_i − x_j)ᵀ over the edges."""
     d = points.shape[1]
-    length = max(_BLOCK // d, 1)
     scatter = np.zeros((d, d))
-    # Blocks of fixed size in fixed order: the same sum on any number of threads.
-    for start in range(0, len(graph.first), length):
-        block = slice(start, start + length)
+    for block in _blocks(len(graph.first), d):
         along = points[graph.first[block]]
         along -= points[graph.second[block]]
         if graph.weights is not None:
@@ -197,7 +203,19 @@ def nested_covariances(
 
 
 def _weighted_covariance(points: Matrix, weights: Matrix) -> Matrix:
+    n, d = points.shape
     total = weights.sum()
-    deviations = points - (weights @ points) / total
-    deviations *= np.sqrt(weights)[:, None]
-    return symmetric_part(deviations.T @ deviations / total)
+    mean = weights @ points / total
+    scatter = np.zeros((d, d))
+    for block in _blocks(n, d):
+        deviations = points[block] - mean
+        deviations *= np.sqrt(weights[block])[:, None]
+        scatter += deviations.T @ deviations
+    return symmetric_part(scatter / total)
+
+
+def _blocks(n: int, d: int) -> Iterator[slice]:
+    """Yield blocks of rows of fixed size in fixed order: the same sum on any number of threads."""
+    length = max(_BLOCK // d, 1)
+    for start in range(0, n, length):
+        yield slice(start, start + length)

@@ -103,14 +103,14 @@ def reduce_sparse(estimator: Any, X: Any, weights: Matrix | None = None) -> tupl
     )
     assert basis is not None, "a narrow table is dense"
     estimator._basis = basis
-    scores: Matrix = X @ basis.T - estimator.mean_ @ basis.T
-    return scores, total
+    return affine(X, estimator.mean_, basis), total
 
 
 def affine(X: Any, mean: Matrix, matrix: Matrix) -> Matrix:
     """Return (X − mean) matrixᵀ for a dense or a sparse table."""
     if sparse.issparse(X):
-        product: Matrix = X.astype(np.float64, copy=False) @ matrix.T - mean @ matrix.T
+        product: Matrix = X.astype(np.float64, copy=False) @ matrix.T
+        product -= mean @ matrix.T
         return product
     return (X.astype(np.float64, copy=False) - mean) @ matrix.T  # type: ignore[no-any-return]
 
