@@ -1,5 +1,7 @@
 """Check a built site: its links lead somewhere, it loads nothing from elsewhere, its search finds words.
 
+No list may be numbered by letters: such a list is a misread symbol or initial.
+
 Run it with ``python docs/check_site.py build/site``; ``make docs`` does.
 """
 
@@ -24,12 +26,14 @@ class Page(HTMLParser):
         self.anchors: set[str] = set()
         self.links: list[str] = []
         self.loaded: list[str] = []
+        self.lettered = False
         self.feed(path.read_text("utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Collect what the tag names or points to."""
         values = {name: value for name, value in attrs if value is not None}
         self.anchors.update(values[name] for name in ("id", "name") if name in values)
+        self.lettered |= tag == "ol" and "alpha" in values.get("class", "")
         if tag == "a" and "href" in values:
             self.links.append(values["href"])
         elif tag == "link" and values.get("rel") not in ("canonical", None) and "href" in values:
@@ -38,12 +42,14 @@ class Page(HTMLParser):
             self.loaded.append(values["src"])
 
 
-def broken_links(site: Path) -> list[str]:
-    """Return a line for every link to a page, file or anchor that does not exist, and for what is fetched."""
+def broken_pages(site: Path) -> list[str]:
+    """Return a line for every link that leads nowhere, for what is fetched, and for misread letters."""
     # Pages written by the package are checked by its own tests, and hold all they need.
     pages = {path: Page(path) for path in site.rglob("*.html") if path.parent.name not in ("live", "_static")}
     found = []
     for path, page in pages.items():
+        if page.lettered:
+            found.append(f"{path.relative_to(site)} has a list numbered by letters")
         for link in page.links + page.loaded:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
@@ -70,7 +76,7 @@ def unknown_words(site: Path) -> list[str]:
 
 def main(site: Path) -> int:
     """Print what is wrong and return how much."""
-    wrong = broken_links(site.resolve()) + [
+    wrong = broken_pages(site.resolve()) + [
         f"the search does not find {word}" for word in unknown_words(site)
     ]
     print("\n".join(wrong) or f"{site}: every link leads somewhere, and the search finds {', '.join(WORDS)}")

@@ -42,6 +42,8 @@ myst_enable_extensions = ["colon_fence"]
 default_role = "py:obj"
 rst_prolog = ".. currentmodule:: shopca_rs"
 autodoc_typehints = "none"
+# The page of a class names it already.
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 # A function and the class of its result may differ in case alone, which some file systems do not see.
 autosummary_filename_map = {
@@ -83,6 +85,8 @@ html_favicon = "_static/mark.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_extra_path = [str(LIVE)]
+# A page without pages below it has nothing to navigate.
+html_sidebars = {"faq": []}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -103,15 +107,19 @@ html_theme_options = {
 }
 
 
-def escape_formulas(
-    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
-) -> None:
-    """Keep |x| and a trailing underscore from being read as markup: docstrings are written for terminals."""
+def escape_markup(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Keep |x|, a trailing underscore and letters with a period from being read as markup.
+
+    Docstrings are written for terminals.
+    """
     for number, line in enumerate(lines):
+        # "k." or an author's initial at the beginning of a paragraph would number a list.
+        line = re.sub(r"^(\s*(?:\.\. \[\d+\] )?[A-Za-z])\.(?=\s|$)", r"\1\\.", line)
         if not line.lstrip().startswith((">>>", "...")):
             parts = re.split(r"(`+[^`]*`+)", line)
             parts[::2] = [re.sub(r"\||_(?=[,)])", r"\\\g<0>", part) for part in parts[::2]]
-            lines[number] = "".join(parts)
+            line = "".join(parts)
+        lines[number] = line
 
 
 def setup(app: Sphinx) -> None:
@@ -120,4 +128,4 @@ def setup(app: Sphinx) -> None:
     # GitHub draws these; here they are text, with a table beside them.
     app.add_lexer("mermaid", TextLexer)
     # Before numpydoc, whose priority is 500.
-    app.connect("autodoc-process-docstring", escape_formulas, priority=400)
+    app.connect("autodoc-process-docstring", escape_markup, priority=400)
