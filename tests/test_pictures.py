@@ -241,6 +241,13 @@ def test_an_arrow_is_the_move_of_a_point_whose_feature_grows_by_a_standard_devia
         np.testing.assert_allclose(tips[name], factor * moves[name], rtol=0.06)
 
 
+def test_a_biplot_of_points_far_from_the_mean_shows_the_mean_and_all_arrows():
+    ax = plot_biplot(SHOPCA(2).fit(X), X + 1e15)
+    ax.figure.canvas.draw()
+    for (low, high), label in ((ax.get_xlim(), 0), (ax.get_ylim(), 1)):
+        assert all(low <= tip <= high for tip in [0.0, *(text.get_position()[label] for text in ax.texts)])
+
+
 def test_a_biplot_needs_two_components():
     refuses(ValueError, ["at least two components"], plot_biplot, SHOPCA(1).fit(X), X)
 

@@ -99,6 +99,8 @@ def plot_biplot(
     lengths = np.hypot(*arrows.T)
     order = np.argsort(-lengths, kind="stable")[:count]
     order = order[lengths[order] > _SHORTEST * lengths.max()]
+    # Arrows start at the mean, which may lie outside the points of another X.
+    _widen(ax, np.zeros((1, 2)))
     factor = _factor(ax, arrows[order])
     _draw_arrows(ax, factor * arrows[order], [features[j] for j in order])
     part = "features" if len(order) == len(features) else f"{len(order)} of {len(features)} features"
@@ -113,6 +115,13 @@ def _spreads(points: Floats) -> Floats:
     return np.nan_to_num(spreads, nan=0.0, posinf=0.0)
 
 
+def _widen(ax: Axes, points: Floats) -> None:
+    """Widen the limits as far as some points."""
+    limits = np.array([ax.get_xlim(), ax.get_ylim()])
+    low, high = np.minimum(limits[:, 0], points.min(axis=0)), np.maximum(limits[:, 1], points.max(axis=0))
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+
+
 def _factor(ax: Axes, arrows: Floats) -> float:
     """Return the factor by which the arrows are scaled."""
     if len(arrows) == 0:
@@ -121,8 +130,7 @@ def _factor(ax: Axes, arrows: Floats) -> float:
     ends = np.array([[left, low], [right, high]])
     rooms = np.where(arrows < 0, -ends[0], ends[1])
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(arrows == 0, np.inf, np.maximum(rooms, 0) / np.abs(arrows))
-    # The mean, where arrows start, may lie outside the points of another X.
+        shares = np.where(arrows == 0, np.inf, rooms / np.abs(arrows))
     fitting = float(shares[np.isfinite(shares) & (shares > 0)].min(initial=np.inf))
     return _REACH * fitting if np.isfinite(fitting) else 1.0
 
@@ -137,6 +145,7 @@ def _draw_arrows(ax: Axes, tips: Floats, names: list[str]) -> None:
             annotation_clip=False,
             zorder=4,
         )
+    _widen(ax, np.vstack([tips, np.zeros(2)]))
     low, high = ax.get_ylim()
     heights = tips[:, 1].copy()
     for side in (tips[:, 0] < 0, tips[:, 0] >= 0):
