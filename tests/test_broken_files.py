@@ -315,6 +315,7 @@ def test_arrays_are_not_read_from_a_pipe(name, tmp_path):
         "member": ("a.npz", npz({"X.npy": b"hello"})),
         "encrypted": ("a.npz", patched(npz({"X.npy": npy(X)}), 6, 1)),
         "compression": ("a.npz", patched(npz({"X.npy": npy(X)}), 8, 97)),
+        "zip version": ("a.npz", patched(npz({"X.npy": npy(X)}), 4, 109)),
         "zero byte": ("a.csv", b"x,y\n" + b"1.5,2.5\n" * 50_000 + b"1,\0\n"),
     }.values(),
 )  # fmt: skip
