@@ -83,19 +83,25 @@ def test_no_bound_is_below_the_gap_itself(seed, m):
     grid = np.append(default_grid(), np.inf)
     gaps = reference.eigengaps(Sigma, S, grid, m, "mass")
     search = alpha_search._Search(Sigma, S, grid, m, "mass")
-    for i in search.anchors():
-        search.symmetric(i)
+    anchors = [(search.symmetric, i) for i in search.anchors()]
+    search.learn(anchors, [step(i) for step, i in anchors])
     assert (search.upper() >= gaps * (1 - 1e-9)).all()
-    for i in range(0, len(grid), 3):
-        search.bound(i)
+    for i in range(0, len(grid) - 1, 3):
+        search.learn([(search.bound, i)], [search.bound(i)])
+    assert np.isfinite(search.leading).sum() > 10
+    assert (search.upper() >= gaps * (1 - 1e-9)).all()
+    for i in range(0, len(grid), 5):
+        search.solve(i)
     assert (search.upper() >= gaps * (1 - 1e-9)).all()
 
 
 def test_few_spectra_are_computed_for_a_matrix_of_some_size(monkeypatch):
     X = wide()
     computed = []
-    gap = alpha_search._gap
-    monkeypatch.setattr(alpha_search, "_gap", lambda *given: computed.append(given[2]) or gap(*given))
+    spectrum = alpha_search._spectrum
+    monkeypatch.setattr(
+        alpha_search, "_spectrum", lambda *given: computed.append(given[2]) or spectrum(*given)
+    )
     fitted = SHOPCA(2, max_features=None).fit(X)
     assert len(fitted._operators().covariance) >= alpha_search.SMALLEST
     assert 1 <= len(computed) <= 20

@@ -5,22 +5,30 @@ real part, descending, r their number. The bounds rest on these facts:
 
 - Σ_{i≤j} Re e_i ≤ Σ_{i≤j} h_i for every j (Ky Fan), so Re e_m − Re e_{m+1} ≤ t/m − (tr A − t)/(r − m) with
   t = h_1 + … + h_m;
-- Σ (Re e_i − h_i)² ≤ ‖K‖_F² (Kahan), so Σ|e_i| ≥ Σ|h_i| − √r ‖K‖_F, and Σ|e_i| ≥ |tr A|;
+- Σ|e_i| ≥ |tr A|;
+- Σ (Re e_i − h_i)² ≤ ‖K‖_F² (Kahan 1975), so Σ|e_i| ≥ Σ|h_i| − √r ‖K‖_F;
+- In some basis A is triangular, and Re e − h has at most twice the trace norm of the triangular truncation of
+  K (Mirsky), so Σ|e_i| ≥ Σ|h_i| − 2c ‖K‖_* with c = (ln r + 1)/π + 1 (Angelos, Cowen and Narayan 1992);
+- Re e is majorized by h (Ky Fan), and Σ (Re e_i)² ≥ tr A² = Σ h_i² − ‖K‖_F². For c > 0 the function
+  ψ(x) = max(c x² − |x|, 0) is convex, so Σ ψ(Re e_i) ≤ Σ ψ(h_i), and |x| ≥ c x² − ψ(x). Therefore
+  Σ|e_i| ≥ Σ min(c h_i², |h_i|) − c ‖K‖_F²;
 - Σ|h_i| and h_1 + … + h_j are convex functions of λ: chords bound them from above between
   two known values, and from below beyond them;
-- `leading_gap` bounds Re e_m − Re e_{m+1} by the gap itself.
+- `GapBounds` bounds Re e_m − Re e_{m+1} from above, and `leading_gap` does so by the gap itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .blas_threads import eigenproblem_pool, side_by_side
+from .gap_bounds import Bounds, GapBounds
 from .leading import leading_gap
+from .partial_eigen import symmetric_spectrum
 from .spectrum import (
     Criterion,
     choose_alpha,
@@ -32,12 +40,16 @@ from .spectrum import (
 )
 
 Matrix = NDArray[np.float64]
-Step = tuple[Callable[[int], None], int]
+Step = tuple[Callable[[int], Bounds | None], int]
 
 # For smaller matrices, all spectra are computed faster than bounds on them.
 SMALLEST = 128
 # Number of symmetric spectra over the grid that are computed first.
-_ANCHORS = 6
+_ANCHORS = 5
+# A bound is tried on this many α that follow.
+_REACH = 12
+# Places of the grid between α that are bounded side by side.
+_NEAR = 3
 _ROUNDING = 1e-10
 
 
@@ -50,10 +62,13 @@ class Choice(NamedTuple):
         The first α whose eigengap is the largest.
     gaps : ndarray of shape (a,) or None
         All eigengaps; None if some were not computed.
+    spectrum : ndarray of shape (d,) or None
+        Eigenvalues at that α by real part, descending; None if the matrix is small.
     """
 
     alpha: float
     gaps: Matrix | None
+    spectrum: NDArray[Any] | None = None
 
 
 def all_gaps(
@@ -72,7 +87,9 @@ def all_gaps(
         gaps: list[float] = []
         for start in range(0, len(alphas), threads):
             some = alphas[start : start + threads].tolist()
-            gaps += side_by_side(lambda a: _gap(covariance, shape_operator, a, m, criterion), some, pool)
+            gaps += side_by_side(
+                lambda a: float(eigengap(_spectrum(covariance, shape_operator, a), m, criterion)), some, pool
+            )
             if report is not None:
                 report(len(gaps), len(alphas))
     return np.array(gaps)
@@ -93,24 +110,29 @@ def best_alpha(
     the number of settled α and the number of all α.
     """
     r = len(covariance)
-    if r < SMALLEST or len(alphas) == 1 or 8 * (m + 1) > r:
+    if r >= SMALLEST and len(alphas) == 1:
+        with eigenproblem_pool(1):
+            spectrum = _spectrum(covariance, shape_operator, alphas[0])
+        return Choice(float(alphas[0]), np.array([eigengap(spectrum, m, criterion)]), spectrum)
+    if r < SMALLEST or 8 * (m + 1) > r:
         gaps = all_gaps(covariance, shape_operator, alphas, m, criterion, threads, report)
         return Choice(choose_alpha(alphas, gaps), gaps)
     search = _Search(covariance, shape_operator, alphas, m, criterion)
     with eigenproblem_pool(threads) as pool:
         steps: list[Step] = [(search.symmetric, i) for i in search.anchors()]
         while steps:
+            search.learn(steps, side_by_side(lambda step: step[0](step[1]), steps, pool))
             # As many as there are threads, the most promising first.
-            side_by_side(lambda step: step[0](step[1]), steps, pool)
             steps = search.next_steps(threads)
             if report is not None:
                 report(search.settled(), len(alphas))
     known = np.flatnonzero(~np.isnan(search.gaps))
-    return Choice(choose_alpha(alphas[known], search.gaps[known]), None)
+    alpha = choose_alpha(alphas[known], search.gaps[known])
+    return Choice(alpha, None, search.spectra[int(known[alphas[known] == alpha][0])])
 
 
-def _gap(Sigma: Matrix, S: Matrix, alpha: float, m: int, criterion: Criterion) -> float:
-    return float(eigengap(eigenvalues(curved_covariance(Sigma, S, alpha)), m, criterion))
+def _spectrum(Sigma: Matrix, S: Matrix, alpha: float) -> NDArray[Any]:
+    return eigenvalues(curved_covariance(Sigma, S, alpha))
 
 
 class _Search:
@@ -129,12 +151,24 @@ class _Search:
         # Σ_curv = (Σ or 0) + weight · S̄
         self.weights = np.where(self.infinite, 1.0, alphas * scale)
         self.traces = np.where(self.infinite, 0.0, np.trace(Sigma)) + self.weights * np.trace(S)
-        self.skew = self.weights * float(np.linalg.norm(S - S.T)) / 2
+        self.bounds = GapBounds(Sigma, S, m)
+        self.skew = self.weights * self.bounds.skew_norm
+        truncation = (np.log(self.r) + 1) / np.pi + 1
+        self.loss = np.minimum(
+            np.sqrt(self.r) * self.skew, 2 * truncation * self.bounds.skew_trace_norm * self.weights
+        )
         self.gaps = np.full(a, np.nan)
+        self.spectra: dict[int, NDArray[Any]] = {}
         self.mass, self.first, self.sums = (np.full(a, np.nan) for _ in range(3))
+        self.least = np.abs(self.traces)
         self.leading = np.full(a, np.inf)
-        self.last = np.full(a, np.nan)
-        self.tried = np.zeros(a, dtype=bool)
+        self.last = np.zeros(a)
+        self.bounded, self.tried = np.zeros((2, a), dtype=bool)
+        # In the order of λ, infinite ones left out: a bound at one α also holds for those that follow.
+        self.order = np.argsort(self.weights, kind="stable")
+        self.order = self.order[~self.infinite[self.order]]
+        self.ranks = np.full(a, -1)
+        self.ranks[self.order] = np.arange(len(self.order))
 
     def anchors(self) -> list[int]:
         order = np.argsort(self.alphas, kind="stable")
@@ -142,25 +176,53 @@ class _Search:
         return [*dict.fromkeys([*places.tolist(), *np.flatnonzero(self.infinite).tolist()])]
 
     def matrix(self, i: int) -> Matrix:
-        return curved_covariance(self.Sigma, self.S, self.alphas[i])
+        scaled: Matrix = self.weights[i] * self.S
+        return scaled if self.infinite[i] else self.Sigma + scaled
 
     def symmetric(self, i: int) -> None:
-        """Take Σ|h|, h_1 and h_1 + … + h_m from the symmetric part."""
+        """Take Σ|h|, h_1, h_1 + … + h_m and leading eigenvectors from the symmetric part."""
         A = self.matrix(i)
-        h = np.linalg.eigvalsh((A + A.T) / 2)[::-1]
+        h, vectors = symmetric_spectrum((A + A.T) / 2, self.bounds.wanted)
         self.mass[i], self.first[i], self.sums[i] = np.abs(h).sum(), h[0], h[: self.m].sum()
+        slopes = np.geomspace(1, 1e4, 24)[:, None] / np.abs(h).max(initial=np.finfo(np.float64).tiny)
+        lower = np.minimum(slopes * h**2, np.abs(h)).sum(axis=1) - slopes[:, 0] * self.skew[i] ** 2
+        self.least[i] = max(self.least[i], lower.max())
+        if not self.infinite[i]:
+            self.bounds.add(vectors)
 
-    def bound(self, i: int) -> None:
-        """Bound the gap by that of the leading eigenvalues."""
+    def bound(self, i: int) -> Bounds:
+        """Bound the gaps of this α and of those that follow."""
+        following = self.order[self.ranks[i] : self.ranks[i] + 1 + _REACH]
+        most, last = np.full(len(self.alphas), np.inf), np.zeros(len(self.alphas))
+        found = self.bounds.at(self.weights[i], self.weights[following])
+        most[following], last[following] = found
+        return Bounds(most, last)
+
+    def learn(self, steps: list[Step], found: list[Bounds | None]) -> None:
+        """Keep the best of all bounds, and note what was done."""
+        for (step, i), bounds in zip(steps, found, strict=True):
+            if bounds is not None:
+                self.leading = np.minimum(self.leading, bounds.most)
+                self.last = np.maximum(self.last, bounds.last)
+                self.bounded[i] = True
+            if step == self.symmetric:
+                # With its vectors the bound here is sharp, and what failed elsewhere may succeed.
+                self.bounded &= self.leading < np.inf
+                self.bounded[i] = False
+        self.bounds.prepare()
+
+    def solve(self, i: int) -> None:
+        """Bound the gap by that of the leading eigenvalues themselves."""
         self.tried[i] = True
         found = leading_gap(self.matrix(i), self.m, self._above(self.first)[i])
         if found is not None:
-            self.leading[i] = found.most
-            self.last[i] = np.nan if found.last is None else found.last
+            self.leading[i] = min(self.leading[i], found.most)
+            self.last[i] = max(self.last[i], 0.0 if found.last is None else found.last)
 
     def exact(self, i: int) -> None:
         """Compute the gap."""
-        self.gaps[i] = _gap(*self.given, self.alphas[i], self.m, self.criterion)
+        self.spectra[i] = _spectrum(*self.given, self.alphas[i])
+        self.gaps[i] = float(eigengap(self.spectra[i], self.m, self.criterion))
 
     def upper(self) -> Matrix:
         """Return a bound on every gap, or the gap itself where it is known."""
@@ -168,9 +230,9 @@ class _Search:
         crude = t / self.m - (self.traces - t) / (self.r - self.m)
         most = np.minimum(self.leading, np.maximum(crude, 0.0) + _ROUNDING * np.abs(crude))
         if self.criterion == "mass":
-            least = np.maximum(np.abs(self.traces), self._below(self.mass) - np.sqrt(self.r) * self.skew)
+            least = np.maximum(self.least, self._below(self.mass) - self.loss)
         else:
-            least = np.where(np.isnan(self.last), 0.0, self.last)
+            least = self.last
         with np.errstate(divide="ignore", invalid="ignore"):
             bounds = np.where(least > 0, most / least * (1 + _ROUNDING), np.inf)
         return np.where(np.isnan(self.gaps), bounds, self.gaps)
@@ -179,19 +241,31 @@ class _Search:
         """Return what to do about the α that may still win, the highest bounds first."""
         upper = self.upper()
         open_ = self._open(upper)
+        candidates = [i for i in np.argsort(-upper, kind="stable").tolist() if open_[i]]
         steps: list[Step] = []
-        for i in np.argsort(-upper, kind="stable").tolist():
+        bounded: list[int] = []
+        for i in candidates:
             if len(steps) == count:
                 break
-            if not open_[i]:
-                continue
-            if not self.tried[i]:
-                steps.append((self.bound, i))
-            elif self.criterion == "mass" and np.isnan(self.mass[i]):
-                steps.append((self.symmetric, i))
-            else:
-                steps.append((self.exact, i))
+            step = self._step(i)
+            if step == self.bound:
+                if any(0 < abs(self.ranks[i] - self.ranks[j]) <= _NEAR for j in bounded):
+                    continue
+                bounded.append(i)
+            steps.append((step, i))
         return steps
+
+    def _step(self, i: int) -> Callable[[int], Bounds | None]:
+        """Return the cheapest step that may settle an α."""
+        unknown = self.leading[i] == np.inf
+        if not self.bounded[i] and not self.infinite[i]:
+            return self.bound
+        if np.isnan(self.mass[i]) and (unknown or self.criterion == "mass"):
+            return self.symmetric
+        # The first α to come here will probably be chosen: bounds of all others are compared with its gap.
+        if not self.tried[i] and (unknown or self.spectra):
+            return self.solve
+        return self.exact
 
     def settled(self) -> int:
         return len(self.alphas) - int(self._open(self.upper()).sum())

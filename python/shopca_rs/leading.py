@@ -73,8 +73,9 @@ def leading_gap(matrix: Matrix, m: int, beyond: float) -> Gap | None:
         return None
     f = values.real
     gap = float(f[m - 1] - f[m])
+    HQ = symmetric @ Q
     for step in _STEPS:
-        if _all_below(symmetric, Q, float(f[m - 1]) + step * gap + rounding):
+        if cholesky_beyond(symmetric, Q, HQ, float(f[m - 1]) + step * gap + rounding) is not None:
             last = float(np.abs(values[m - 1])) if step == 0 else None
             return Gap((1 + step) * gap + 2 * rounding, last)
     return Gap(beyond - float(f[m]) + 2 * rounding, None)
@@ -119,13 +120,14 @@ def _real_basis(vectors: NDArray[np.complex128]) -> Matrix:
     return basis
 
 
-def _all_below(symmetric: Matrix, Q: Matrix, bound: float) -> bool:
-    """Tell whether xᵀHx ≤ bound for all unit vectors x orthogonal to the columns of Q."""
-    HQ = symmetric @ Q
-    # On the columns of Q themselves the form is made positive.
-    left = np.hstack([Q, HQ - Q @ (Q.T @ HQ) + (1 + 2 * abs(bound)) * Q])
-    right = np.hstack([HQ, Q])
-    form = left @ right.T
+def cholesky_beyond(symmetric: Matrix, Q: Matrix, product: Matrix, bound: float) -> Matrix | None:
+    """Decompose bound · I − H on the complement of Q's columns, None unless it is positive definite there.
+
+    `product` is HQ. On the columns of Q themselves the matrix is made positive.
+    """
+    inner = product - Q @ (Q.T @ product) + (1 + 2 * abs(bound)) * Q
+    form = np.hstack([Q, inner]) @ np.hstack([product, Q]).T
     form -= symmetric
     form.flat[:: len(form) + 1] += bound
-    return bool(scipy.linalg.lapack.dpotrf(form.T, lower=True, clean=False, overwrite_a=True)[1] == 0)
+    factor, failed = scipy.linalg.lapack.dpotrf(form.T, lower=True, clean=False, overwrite_a=True)
+    return None if failed else factor

@@ -294,10 +294,19 @@ def leading_directions(matrix: ArrayLike, m: int) -> Directions:
         values, vectors = scipy.linalg.eig(M)
         order = _order(values)
         values, vectors = values[order], vectors[:, order]
-        vectors = _real_columns(values, vectors, m)
         values = values if values.imag.any() else values.real
-    columns = vectors[:, :m] / np.linalg.norm(vectors[:, :m], axis=0)
-    return Directions(values, fix_signs(columns.T).T)
+    return Directions(values, unit_columns(values, vectors, m))
+
+
+def unit_columns(values: NDArray[Any], vectors: NDArray[Any], m: int) -> Matrix:
+    """Turn the m leading eigenvectors into real unit columns with the signs of scikit-learn's PCA."""
+    columns = np.empty((len(vectors), m))
+    second = False
+    for j in range(m):
+        # A conjugate pair gives the real and the imaginary part of its first vector.
+        columns[:, j] = vectors[:, j - 1].imag if second else vectors[:, j].real
+        second = bool(values[j].imag) and not second
+    return fix_signs((columns / np.linalg.norm(columns, axis=0)).T).T
 
 
 def leading_ratios(numerator: ArrayLike, denominator: ArrayLike, m: int) -> Directions:
@@ -388,13 +397,3 @@ def _stacked_spectra(matrices: Matrix) -> NDArray[Any]:
 def _order(values: NDArray[Any]) -> NDArray[np.intp]:
     # Stable, because LAPACK returns the two members of a conjugate pair one after the other.
     return np.argsort(-values.real, axis=-1, kind="stable")
-
-
-def _real_columns(values: NDArray[Any], vectors: NDArray[Any], m: int) -> Matrix:
-    """Replace the eigenvectors of each conjugate pair by the real and the imaginary part of the first."""
-    columns = np.empty((len(vectors), m))
-    second = False
-    for j in range(m):
-        columns[:, j] = vectors[:, j - 1].imag if second else vectors[:, j].real
-        second = bool(values[j].imag) and not second
-    return columns

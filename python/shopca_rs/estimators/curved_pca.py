@@ -17,14 +17,17 @@ from ..alpha_search import SMALLEST, all_gaps, best_alpha
 from ..arguments import RandomState, as_grid, as_threads, as_weight
 from ..blas_threads import one_blas_thread
 from ..operators import DEGENERATE, Degenerate, mean_shape_operator
+from ..partial_eigen import leading_eigenvectors
 from ..spectrum import (
     Criterion,
+    Directions,
     covariance_scale,
     curved_covariance,
     default_grid,
     fix_signs,
     leading_directions,
     symmetric_part,
+    unit_columns,
 )
 from ..stages import ALPHA, NEIGHBORS, OPERATORS, PCA, Stages, stages
 from ..varying import Varying, on_varying_directions
@@ -137,15 +140,16 @@ class CurvedPCA(LinearProjection):
         else:
             self.alpha_grid_ = as_grid([as_weight(alpha, "alpha")])
         self._criterion = criterion
-        self.alpha_, self._eigengaps = best_alpha(
+        choice = best_alpha(
             Sigma, S, self.alpha_grid_, self.n_components_, criterion, as_threads(self.n_jobs), report
         )
+        self.alpha_, self._eigengaps = choice.alpha, choice.gaps
         self.lambda_ = 0.0 if self.alpha_ == 0 else self.alpha_ * self.scale_
         self.curved_covariance_ = curved_covariance(self.covariance_, self._used_operator(), self.alpha_)
 
         with one_blas_thread() if len(Sigma) >= SMALLEST else nullcontext():
-            self.eigenvalues_, vectors = leading_directions(
-                curved_covariance(Sigma, S, self.alpha_), self.n_components_
+            self.eigenvalues_, vectors = _directions(
+                curved_covariance(Sigma, S, self.alpha_), self.n_components_, choice.spectrum
             )
         directions = varying @ vectors
         self.components_ = fix_signs(directions.T if basis is None else directions.T @ basis)
@@ -231,3 +235,12 @@ class CurvedPCA(LinearProjection):
         """
         check_is_fitted(self)
         return summary(self)
+
+
+def _directions(matrix: Matrix, m: int, spectrum: NDArray[Any] | None) -> Directions:
+    """Return what `leading_directions` does, faster where the eigenvalues are known."""
+    if spectrum is not None and not np.array_equal(matrix, matrix.T):
+        vectors = leading_eigenvectors(matrix, spectrum, m)
+        if vectors is not None:
+            return Directions(spectrum, unit_columns(spectrum, vectors, m))
+    return leading_directions(matrix, m)
