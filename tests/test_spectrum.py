@@ -253,3 +253,21 @@ def test_columns_without_variance_do_not_outweigh_one_that_is_tiny():
     Sigma[3, :3] = Sigma[:3, 3] = [-2e-204, 1e-204, 2e-204]
     basis = on_varying_directions(Sigma, np.zeros((5, 5))).basis
     assert np.allclose(basis.ravel(), [0, 0, 0, 1, 0], atol=1e-15)
+
+
+@pytest.mark.parametrize("weak", [1e-4, 1e-9, 1e-11, 1e-13])
+@pytest.mark.parametrize("rank", [12, 30, 39, 40])
+def test_the_directions_kept_are_those_of_the_eigenvectors_however_weak_the_last_one_is(rank, weak):
+    rng = np.random.default_rng(rank)
+    Q = np.linalg.qr(rng.normal(size=(40, 40)))[0]
+    values = np.zeros(40)
+    values[:rank] = np.append(np.linspace(3, 1, rank - 1), weak)
+    Sigma = spectrum.symmetric_part(Q * values @ Q.T)
+    basis = on_varying_directions(Sigma, -Sigma).basis
+    deviation = np.sqrt(np.diag(Sigma))
+    e, V = np.linalg.eigh(Sigma / deviation / deviation[:, None])
+    wanted = V[:, e > 1e-12] * deviation[:, None]
+    assert basis.shape == wanted.shape
+    np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
+    # Rounding turns a direction of variance λ by about ε/λ.
+    np.testing.assert_allclose(basis @ (basis.T @ wanted), wanted, atol=1e-12 + 1e-14 / weak)
