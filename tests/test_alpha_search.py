@@ -75,6 +75,24 @@ def test_bounds_leave_the_alpha_of_all_spectra_on_real_data(bounds_everywhere, n
     agrees(StandardScaler().fit_transform(X[np.ix_(rows, columns)]), 2, "mass")
 
 
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("columns", [15, 16, 25, 64, 127])
+def test_few_general_spectra_leave_the_alpha_of_all_of_them_on_small_data(columns, criterion):
+    X = StandardScaler().fit_transform(wide(200, columns, seed=columns))
+    for m in (1, 2, columns - 1, columns):
+        agrees(X, m, criterion)
+
+
+def test_an_infinite_alpha_takes_part_in_the_choice_on_small_data_too():
+    fitted = SHOPCA(2, alpha=1, max_features=None).fit(wide(200, 30))
+    Sigma, S, _ = fitted._operators()
+    for scale in (1e-6, 1.0, 1e6):
+        grid = np.append(default_grid(), np.inf)
+        choice = alpha_search.best_alpha(Sigma, scale * S, grid, 2, "mass", 1)
+        gaps = reference.eigengaps(Sigma, scale * S, grid, 2, "mass")
+        assert choice.alpha == grid[np.argmax(gaps >= gaps.max() * (1 - 1e-12))]
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("m", [1, 2, 7])
 def test_no_bound_is_below_the_gap_itself(seed, m):

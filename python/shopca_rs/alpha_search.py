@@ -37,6 +37,7 @@ from .spectrum import (
     eigengap,
     eigenvalues,
     spectra,
+    symmetric_part,
 )
 
 Matrix = NDArray[np.float64]
@@ -44,6 +45,8 @@ Step = tuple[Callable[[int], Bounds | None], int]
 
 # For smaller matrices, all spectra are computed faster than bounds on them.
 SMALLEST = 128
+# For even smaller ones, all spectra are computed faster than symmetric ones.
+_FEW = 16
 # Number of symmetric spectra over the grid that are computed first.
 _ANCHORS = 5
 # A bound is tried on this many α that follow.
@@ -110,6 +113,8 @@ def best_alpha(
     the number of settled α and the number of all α.
     """
     r = len(covariance)
+    if _FEW <= r < SMALLEST and len(alphas) > 1 and m < r:
+        return _choose_from_stack(covariance, shape_operator, alphas, m, criterion)
     if r >= SMALLEST and len(alphas) == 1:
         with eigenproblem_pool(1):
             spectrum = _spectrum(covariance, shape_operator, alphas[0])
@@ -129,6 +134,32 @@ def best_alpha(
     known = np.flatnonzero(~np.isnan(search.gaps))
     alpha = choose_alpha(alphas[known], search.gaps[known])
     return Choice(alpha, None, search.spectra[int(known[alphas[known] == alpha][0])])
+
+
+def _choose_from_stack(Sigma: Matrix, S: Matrix, alphas: Matrix, m: int, criterion: Criterion) -> Choice:
+    """Choose α from all symmetric spectra and those general ones whose gap may be the largest."""
+    h = spectra(Sigma, symmetric_part(S), alphas)
+    infinite = np.isinf(alphas)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        weights = np.where(infinite, 1.0, alphas * covariance_scale(Sigma, S))
+        skew = weights * (np.linalg.norm(S - S.T) / 2)
+        # Kahan: the real parts differ from h by no more than `skew`, as vectors.
+        most = h[:, m - 1] - h[:, m] + np.sqrt(2) * skew
+        if criterion == "mass":
+            least = np.maximum(np.abs(h.sum(axis=1)), np.abs(h).sum(axis=1) - np.sqrt(len(S)) * skew)
+        else:
+            least = np.abs(h[:, m - 1]) - skew
+        upper = np.where(least > 0, (most + _ROUNDING * np.abs(h).max(axis=1)) / least, np.inf)
+    upper[np.isnan(upper)] = np.inf
+    # The highest bounds first; then those that are not below the largest gap found.
+    order = np.argsort(-upper, kind="stable")
+    gaps = np.full(len(alphas), -np.inf)
+    some = order[: max(len(alphas) // 8, 1)]
+    while len(some):
+        gaps[some] = eigengap(spectra(Sigma, S, alphas[some]), m, criterion)
+        some = np.flatnonzero(np.isneginf(gaps) & (upper >= gaps.max() * (1 - _ROUNDING)))
+    known = np.flatnonzero(np.isfinite(gaps))
+    return Choice(choose_alpha(alphas[known], gaps[known]), gaps if len(known) == len(alphas) else None)
 
 
 def _spectrum(Sigma: Matrix, S: Matrix, alpha: float) -> NDArray[Any]:

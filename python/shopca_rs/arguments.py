@@ -183,6 +183,8 @@ def refuse_no_numbers(X: Any, name: str = "X") -> None:
 
 def as_array(values: Any, name: str, what: str) -> NDArray[Any]:
     """Return a dense array of anything."""
+    if type(values) is np.ndarray:
+        return values
     if is_sparse(values):
         raise TypeError(
             f"{name} must be a dense table, got a sparse one. Use {name}.toarray() if it fits in memory."

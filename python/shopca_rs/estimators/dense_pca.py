@@ -72,5 +72,7 @@ def covariance(deviations: Matrix, weights: Matrix | None = None) -> Matrix:
 
 def total_variance(deviations: Matrix, weights: Matrix | None = None) -> float:
     """Return the trace of `covariance`."""
-    squares = deviations**2 if weights is None else deviations**2 * (weights / weights.mean())[:, None]
+    squares = np.einsum("ij,ij->i", deviations, deviations)
+    if weights is not None:
+        squares *= weights / weights.mean()
     return float(squares.sum()) / (len(deviations) - 1)

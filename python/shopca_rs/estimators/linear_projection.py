@@ -105,10 +105,10 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         with np.errstate(over="ignore", invalid="ignore"):
             self.mean_ = X.mean(axis=0) if weights is None else weights @ X / weights.sum()
             # The mean of equal numbers can miss them by a rounding error, which is not variance.
-            constant = X.min(axis=0) == X.max(axis=0)
+            constant = (X[0] == X).all(axis=0)
             self.mean_[constant] = X[0, constant]
             centred: Matrix = X - self.mean_
-            finite = np.isfinite((centred**2).sum())
+            finite = np.isfinite(np.vdot(centred, centred))
         if not finite:
             raise too_large(float(np.abs(X).max()))
         return centred
