@@ -8,7 +8,7 @@ threads, which other work on the machine changes less.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -66,6 +66,21 @@ def images(folder: str | None) -> Any:
     return rng.normal(size=(14_000, 60)) @ patches + 0.1 * rng.normal(size=(14_000, 784))
 
 
+def spectra(n: int, d: int) -> Iterator[tuple[str, Any]]:
+    """Yield data with a flat spectrum, with clusters, with few strong directions, with a power law."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(n, d))
+    yield "normal", noise
+    yield "ten clusters", rng.normal(size=(10, d))[rng.integers(10, size=n)] + noise
+    yield (
+        "low rank and noise",
+        rng.normal(size=(n, 20)) * 0.8 ** np.arange(20) @ rng.normal(size=(20, d)) + noise / 2,
+    )
+    yield "power law", noise * np.arange(1, d + 1) ** -0.5
+
+
 def main() -> None:
     assert "numpy" not in sys.modules
     print(f"import shopca_rs                      {timed(import_package)[0]:7.3f} s (NumPy included)")
@@ -100,17 +115,17 @@ def main() -> None:
             5,
             3,
         )
-    X = np.random.default_rng(0).normal(size=(1500, 2000))
-    compare(
-        "normal, 1500 x 2000, all features",
-        {
-            "SHOPCA(2, max_features=None)": lambda: SHOPCA(2, max_features=None).fit(X),
-            'PCA(2, svd_solver="full")': lambda: PCA(2, svd_solver="full").fit(X),
-        },
-        ('PCA(2, svd_solver="full")',),
-        1,
-        3,
-    )
+    for name, X in spectra(1500, 2000):
+        compare(
+            f"{name}, 1500 x 2000, all features",
+            {
+                "SHOPCA(2, max_features=None)": lambda X=X: SHOPCA(2, max_features=None).fit(X),
+                'PCA(2, svd_solver="full")': lambda X=X: PCA(2, svd_solver="full").fit(X),
+            },
+            ('PCA(2, svd_solver="full")',),
+            1,
+            3,
+        )
     X = images(sys.argv[1] if len(sys.argv) > 1 else None)
     k = round(np.log2(len(X)))
     compare(

@@ -51,6 +51,8 @@ _FEW = 16
 _ANCHORS = 5
 # A bound is tried on this many α that follow.
 _REACH = 12
+# By which factor a bound is expected to improve when Σ|h| or the leading eigenvalues are computed.
+_LOOSE = 0.97
 # Places of the grid between α that are bounded side by side.
 _NEAR = 3
 _ROUNDING = 1e-10
@@ -278,7 +280,7 @@ class _Search:
         for i in candidates:
             if len(steps) == count:
                 break
-            step = self._step(i)
+            step = self._step(i, float(upper[i]))
             if step == self.bound:
                 if any(0 < abs(self.ranks[i] - self.ranks[j]) <= _NEAR for j in bounded):
                     continue
@@ -286,17 +288,22 @@ class _Search:
             steps.append((step, i))
         return steps
 
-    def _step(self, i: int) -> Callable[[int], Bounds | None]:
-        """Return the cheapest step that may settle an α."""
+    def _step(self, i: int, upper: float) -> Callable[[int], Bounds | None]:
+        """Return the cheapest step that may settle an α, whose bound is `upper`."""
         unknown = self.leading[i] == np.inf
         if not self.bounded[i] and not self.infinite[i]:
             return self.bound
-        if np.isnan(self.mass[i]) and (unknown or self.criterion == "mass"):
-            return self.symmetric
-        # The first α to come here will probably be chosen: bounds of all others are compared with its gap.
-        if not self.tried[i] and (unknown or self.spectra):
-            return self.solve
-        return self.exact
+        if unknown or self.criterion != "mass":
+            if np.isnan(self.mass[i]):
+                return self.symmetric
+            return self.exact if self.tried[i] else self.solve
+        highest = np.nanmax(self.gaps, initial=0.0)
+        if np.isnan(self.mass[i]):
+            # What the bound will be at best when Σ|h| is known: the step is worth it if that may be enough.
+            hoped = self.leading[i] / max(self._above(self.mass)[i] - self.loss[i], self.least[i])
+            if hoped < (highest if self.spectra else _LOOSE * upper):
+                return self.symmetric
+        return self.exact if self.tried[i] or _LOOSE * upper > highest else self.solve
 
     def settled(self) -> int:
         return len(self.alphas) - int(self._open(self.upper()).sum())
