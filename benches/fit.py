@@ -81,6 +81,34 @@ def spectra(n: int, d: int) -> Iterator[tuple[str, Any]]:
     yield "power law", noise * np.arange(1, d + 1) ** -0.5
 
 
+def print_steps(X: Any) -> None:
+    """Fit once more on one thread, and print how often each step of the choice of α was taken."""
+    from unittest.mock import patch
+
+    from shopca_rs import SHOPCA
+    from shopca_rs.alpha_search import _Search
+
+    taken: dict[str, list[float]] = {}
+
+    def counted(name: str) -> Callable[..., Any]:
+        step = getattr(_Search, name)
+
+        def run(self: Any, i: int) -> Any:
+            start = process_time()
+            found = step(self, i)
+            taken.setdefault(name, []).append(process_time() - start)
+            return found
+
+        return run
+
+    with patch.multiple(
+        _Search, **{name: counted(name) for name in ("symmetric", "bound", "solve", "exact")}
+    ):
+        SHOPCA(2, max_features=None, n_jobs=1).fit(X)
+    for name, times in taken.items():
+        print(f"  {name:10} {len(times):3} times, {sum(times):6.2f} s CPU", flush=True)
+
+
 def main() -> None:
     assert "numpy" not in sys.modules
     print(f"import shopca_rs                      {timed(import_package)[0]:7.3f} s (NumPy included)")
@@ -126,6 +154,7 @@ def main() -> None:
             1,
             3,
         )
+        print_steps(X)
     X = images(sys.argv[1] if len(sys.argv) > 1 else None)
     k = round(np.log2(len(X)))
     compare(
@@ -139,6 +168,7 @@ def main() -> None:
         1,
         2,
     )
+    print_steps(X)
 
 
 if __name__ == "__main__":
