@@ -17,9 +17,9 @@ MEASURES = [trustworthiness, continuity, quality]
 every_measure = pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.__name__)
 
 
-def squared_distances(X):
+def squared_distances(X, rows=slice(None)):
     """Sum in the one order of the package, so that ties are its ties."""
-    squares = (X[:, None] - X[None]) ** 2
+    squares = (X[rows][:, None] - X[None]) ** 2
     sums = np.zeros((8, *squares.shape[:2]))
     for column in range(X.shape[1]):
         sums[column % 8] += squares[..., column]
@@ -27,10 +27,10 @@ def squared_distances(X):
     return ((a + e) + (c + g)) + ((b + f) + (d + h))
 
 
-def ranks(X):
-    """The rank of row j from row i, from 1 on; 0 on the diagonal."""
-    D = squared_distances(X)
-    np.fill_diagonal(D, -1)
+def ranks(X, rows=slice(None)):
+    """The rank of row j from each of some rows i, from 1 on; 0 for itself."""
+    D = squared_distances(X, rows)
+    D[np.arange(len(D)), np.arange(len(X))[rows]] = -1
     order = np.argsort(D, axis=1, kind="stable")
     found = np.empty_like(order)
     np.put_along_axis(found, order, np.arange(len(X))[None], axis=1)
@@ -38,7 +38,7 @@ def ranks(X):
 
 
 def plain_trustworthiness(X, Z, k, rows=slice(None)):
-    r, s = ranks(X)[rows], ranks(Z)[rows]
+    r, s = ranks(X, rows), ranks(Z, rows)
     m, n = r.shape
     penalty = np.where((s <= k) & (r > k), r - k, 0).sum()
     return 1 - 2 / (m * k * (2 * n - 3 * k - 1)) * penalty
@@ -237,6 +237,22 @@ def test_the_bits_do_not_depend_on_the_number_of_threads():
             assert counted == [
                 measure(X, Z, sample=sample, n_jobs=n_jobs) for measure in (trustworthiness, continuity)
             ]
+
+
+@pytest.mark.parametrize(("ties", "k"), [(False, 5), (True, 20)])
+def test_many_rows_are_ranked_alike_in_pairs_and_one_by_one(ties, k):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(3200, 12))
+    Z = X[:, :2] + rng.normal(size=(3200, 2))
+    if ties:
+        X, Z = (2 * X).round(), Z.round(1)
+    chunks = np.arange(len(X)).reshape(-1, 200)
+    for measure, (a, b) in {trustworthiness: (X, Z), continuity: (Z, X)}.items():
+        expected = np.mean([plain_trustworthiness(a, b, k, rows) for rows in chunks])
+        # One thread has rows enough for blocks that meet in pairs; more threads and a sample have not.
+        found = [measure(X, Z, k, n_jobs=n_jobs) for n_jobs in (1, 2, 5)] + [measure(X, Z, k, sample=len(X))]
+        assert found == [pytest.approx(expected, abs=1e-12)] * 4
+        assert len(set(found)) == 1
 
 
 BAD = {

@@ -36,12 +36,18 @@ pub(super) struct Probe {
     high: Vec<[f32; SIDE_BY_SIDE]>,
     /// How far each query looks, by [`BoundingBoxes::reach`]; missing ones do not look.
     pub(super) reach: [f32; SIDE_BY_SIDE],
+    /// How near all points of a box must be to need no look, by [`BoundingBoxes::within`].
+    pub(super) within: [f32; SIDE_BY_SIDE],
 }
 
 /// How far a box is from each query of a tile.
 pub(super) struct Spans {
     pub(super) nearest: [f32; SIDE_BY_SIDE],
     pub(super) farthest: [f32; SIDE_BY_SIDE],
+    /// Bit q: all of the box is nearer to query q than its `within`.
+    pub(super) held: u16,
+    /// Bit q: the box is neither that near nor beyond the reach of query q.
+    pub(super) open: u16,
 }
 
 impl BoundingBoxes {
@@ -67,6 +73,22 @@ impl BoundingBoxes {
         Ok(Self { partial: columns.len() < dim, columns, sides })
     }
 
+    /// Larger boxes, each around so many of these.
+    pub(super) fn merged(&self, count: usize) -> Result<Self> {
+        let columns = self.columns.len();
+        let parts = self.sides.chunks(count * columns);
+        let mut sides = try_with_capacity(parts.len() * columns)?;
+        for part in parts {
+            let first = sides.len();
+            sides.extend_from_slice(&part[..columns]);
+            for (at, side) in part.iter().enumerate() {
+                let around = &mut sides[first + at % columns];
+                *around = [smaller(around[0], side[0]), larger(around[1], side[1])];
+            }
+        }
+        Ok(Self { columns: self.columns.clone(), partial: self.partial, sides })
+    }
+
     /// What boxes need to know of a tile of queries, each rounded to the nearest.
     pub(super) fn probe<'q>(&self, queries: impl Iterator<Item = &'q [f32]>) -> Probe {
         let mut low = vec![[0.0; SIDE_BY_SIDE]; self.columns.len()];
@@ -81,7 +103,7 @@ impl BoundingBoxes {
                 high[at][q] = query[*column].next_up();
             }
         }
-        Probe { count, low, high, reach }
+        Probe { count, low, high, reach, within: [f32::NEG_INFINITY; SIDE_BY_SIDE] }
     }
 
     /// The reach of a query that looks for rows at most this squared distance away.
@@ -115,19 +137,16 @@ impl BoundingBoxes {
     /// is nearer than the first, if [`BoundingBoxes::reach`] is asked, or farther than the second, if [`BoundingBoxes::within`] is.
     pub(super) fn spans(&self, level: Level, number: usize, probe: &Probe) -> Spans {
         let sides = &self.sides[number * self.columns.len()..(number + 1) * self.columns.len()];
-        let mut spans = match level {
+        let partial = self.partial;
+        match level {
             // SAFETY: the level proves that the processor has them.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512(_) => unsafe { spans_avx512(sides, probe) },
+            Level::Avx512(_) => unsafe { spans_avx512(sides, partial, probe) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2(_) => unsafe { spans_avx2(sides, probe) },
-            Level::Portable => spans::<4>(sides, probe),
-        };
-        if self.partial {
-            spans.farthest = [f32::INFINITY; SIDE_BY_SIDE];
+            Level::Avx2(_) => unsafe { spans_avx2(sides, partial, probe) },
+            Level::Portable => spans::<4>(sides, partial, probe),
         }
-        spans
     }
 
     /// The boxes' numbers, by the squared distance of their middles to the middle of all queries, which comes first.
@@ -229,8 +248,9 @@ fn meets_avx2(sides: &[[f32; 2]], probe: &Probe) -> bool {
 }
 
 #[inline(always)]
-fn spans<const WIDTH: usize>(sides: &[[f32; 2]], probe: &Probe) -> Spans {
-    let mut spans = Spans { nearest: [0.0; SIDE_BY_SIDE], farthest: [0.0; SIDE_BY_SIDE] };
+fn spans<const WIDTH: usize>(sides: &[[f32; 2]], partial: bool, probe: &Probe) -> Spans {
+    let mut nearest = [0.0; SIDE_BY_SIDE];
+    let mut farthest = [f32::INFINITY; SIDE_BY_SIDE];
     for part in 0..probe.count.div_ceil(WIDTH) {
         let (mut near, mut far) = ([0.0_f32; WIDTH], [0.0_f32; WIDTH]);
         for ((side, low), high) in sides.iter().zip(&probe.low).zip(&probe.high) {
@@ -244,22 +264,29 @@ fn spans<const WIDTH: usize>(sides: &[[f32; 2]], probe: &Probe) -> Spans {
                 far[q] += reach * reach;
             }
         }
-        spans.nearest.as_chunks_mut().0[part] = near;
-        spans.farthest.as_chunks_mut().0[part] = far;
+        nearest.as_chunks_mut().0[part] = near;
+        if !partial {
+            farthest.as_chunks_mut().0[part] = far;
+        }
     }
-    spans
+    let (mut held, mut met) = (0, 0);
+    for q in 0..SIDE_BY_SIDE {
+        held |= u16::from(farthest[q] < probe.within[q]) << q;
+        met |= u16::from(nearest[q] <= probe.reach[q]) << q;
+    }
+    Spans { nearest, farthest, held, open: met & !held }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn spans_avx512(sides: &[[f32; 2]], probe: &Probe) -> Spans {
-    spans::<16>(sides, probe)
+fn spans_avx512(sides: &[[f32; 2]], partial: bool, probe: &Probe) -> Spans {
+    spans::<16>(sides, partial, probe)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn spans_avx2(sides: &[[f32; 2]], probe: &Probe) -> Spans {
-    spans::<8>(sides, probe)
+fn spans_avx2(sides: &[[f32; 2]], partial: bool, probe: &Probe) -> Spans {
+    spans::<8>(sides, partial, probe)
 }
 
 #[cfg(test)]
@@ -317,6 +344,34 @@ mod tests {
                     assert!(inside || spans.nearest[q] > boxes.reach(least * (1.0 - 1e-5)));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn boxes_are_held_beyond_reach_or_open_and_merged_ones_as_well() {
+        let dim = 5;
+        let small = BoundingBoxes::new(&diagonal(8 * PANEL_ROWS, dim), dim, PANEL_ROWS).unwrap();
+        let merged = small.merged(3).unwrap();
+        assert_eq!(merged.sides.len(), 3 * dim);
+        for level in Level::available() {
+            let mut probe = small.probe([[0.0; 5], [0.0; 5]].iter().map(|query| &query[..]));
+            // From the origin to row 100 and from row 40: all before counts, nothing behind.
+            for (q, row) in [100.0_f64, 40.0].into_iter().enumerate() {
+                probe.reach[q] = small.reach(5.0 * row * row);
+                probe.within[q] = small.within(5.0 * row * row);
+            }
+            let states = |boxes: &BoundingBoxes, number: usize| {
+                let spans = boxes.spans(level, number, &probe);
+                (spans.held, spans.open)
+            };
+            assert_eq!(
+                [0, 1, 2, 3, 4].map(|number| states(&small, number)),
+                [(0b11, 0b00), (0b01, 0b10), (0b01, 0b00), (0b00, 0b01), (0b00, 0b00),]
+            );
+            assert_eq!(
+                [0, 1, 2].map(|number| states(&merged, number)),
+                [(0b01, 0b10), (0b00, 0b01), (0b00, 0b00),]
+            );
         }
     }
 

@@ -15,7 +15,7 @@ use crate::simd::Level;
 
 use super::bounding_boxes::{BoundingBoxes, Probe};
 use super::candidate::{Candidate, Nearest, squared_distance};
-use super::filter::{EVERY_ROW, Filter, pack};
+use super::filter::{EVERY_ROW, Filter, pack, single};
 use super::filter_kernel::{self, Found, MOST_ROWS, PANEL_ROWS, rows_per_tile};
 use super::queries::{Query, write_line};
 use super::shortlist::Shortlist;
@@ -24,7 +24,7 @@ use super::spatial_order;
 /// Queries in one block, and rows and bytes of a group that all of them visit while it is in cache.
 const QUERIES_PER_BLOCK: usize = 192;
 pub(super) const ROWS_PER_GROUP: usize = 4 * PANEL_ROWS;
-const BYTES_PER_GROUP: usize = 256 * 1024;
+pub(super) const BYTES_PER_GROUP: usize = 256 * 1024;
 
 /// All rows in the layout the kernel reads, beside the rows themselves.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl<'a> Brute<'a> {
                     panel[column * PANEL_ROWS + lane] = value;
                 }
                 if lane < rows.len() {
-                    norms[lane] = (filter.lowered(filter.round(row)) as f32).next_down();
+                    norms[lane] = single(filter.lowered(filter.round(row)));
                 }
             }
         });

@@ -113,16 +113,21 @@ impl Filter {
         [least - self.underflow, self.scaled(squared) + self.underflow]
     }
 
-    /// Accumulators below the first belong to scaled squared distances below the first of `about`, above the second to
-    /// some above the second: [`Filter::farthest`] solved for the accumulator, and the filter itself.
+    /// Accumulators with the query's norm added, accumulator + |q|² (1 − ε): those below the first belong to scaled squared
+    /// distances below the first of `about`, above the second to some above the second. [`Filter::farthest`] solved for the
+    /// accumulator, and the filter itself.
     pub(super) fn band(&self, about: [f64; 2], lowered_norm: f64) -> [f32; 2] {
-        if lowered_norm == f64::NEG_INFINITY {
-            return [f32::NEG_INFINITY, EVERY_ROW];
-        }
+        let added = f64::from(single(lowered_norm));
         let least =
             (about[0] - 1e-30) * (1.0 - 4.0 * 1.01 * self.bound) - self.raised(lowered_norm);
-        [(least as f32).next_down(), ((about[1] - lowered_norm) as f32).next_up()]
+        let most = about[1] - lowered_norm;
+        [((least + added) as f32).next_down(), ((most + added) as f32).next_up()]
     }
+}
+
+/// A lowered norm in single precision.
+pub(super) fn single(lowered_norm: f64) -> f32 {
+    (lowered_norm as f32).next_down()
 }
 
 /// −2 q of some rounded queries, column after column; zero for missing ones and those the filter says nothing of.

@@ -67,7 +67,7 @@ pub(super) fn first_passing(
     }
 }
 
-/// All sums of a few panels: `sums[q]` gets those of query q, place after place.
+/// All sums of a few panels: `sums[q]` gets those of query q, each with `added[q]` added to it, place after place.
 ///
 /// The other arguments are those of [`first_passing`].
 #[inline]
@@ -76,17 +76,18 @@ pub(super) fn all_sums<const PLACES: usize>(
     packed: &[f32],
     panels: &[f32],
     norms: &[f32],
+    added: &[f32; MOST_ROWS],
     sums: &mut [[f32; PLACES]; MOST_ROWS],
 ) {
     assert!(norms.len() <= PLACES);
     match level {
         // SAFETY: the level proves that the processor has them.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512(_) => unsafe { x86::all_sums_avx512(packed, panels, norms, sums) },
+        Level::Avx512(_) => unsafe { x86::all_sums_avx512(packed, panels, norms, added, sums) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2(_) => unsafe { all_sums_avx2(packed, panels, norms, sums) },
-        Level::Portable => all_sums_portable::<3, PLACES>(packed, panels, norms, sums),
+        Level::Avx2(_) => unsafe { all_sums_avx2(packed, panels, norms, added, sums) },
+        Level::Portable => all_sums_portable::<3, PLACES>(packed, panels, norms, added, sums),
     }
 }
 
@@ -95,6 +96,7 @@ fn all_sums_portable<const ROWS: usize, const PLACES: usize>(
     packed: &[f32],
     panels: &[f32],
     norms: &[f32],
+    added: &[f32; MOST_ROWS],
     sums: &mut [[f32; PLACES]; MOST_ROWS],
 ) {
     let (factors, _) = packed.as_chunks::<ROWS>();
@@ -111,7 +113,8 @@ fn all_sums_portable<const ROWS: usize, const PLACES: usize>(
             }
         }
         for q in 0..ROWS {
-            sums[q][number * HALF..][..HALF].copy_from_slice(&registers[q]);
+            let all = registers[q].map(|sum| sum + added[q]);
+            sums[q][number * HALF..][..HALF].copy_from_slice(&all);
         }
     }
 }
@@ -122,9 +125,10 @@ fn all_sums_avx2<const PLACES: usize>(
     packed: &[f32],
     panels: &[f32],
     norms: &[f32],
+    added: &[f32; MOST_ROWS],
     sums: &mut [[f32; PLACES]; MOST_ROWS],
 ) {
-    all_sums_portable::<6, PLACES>(packed, panels, norms, sums);
+    all_sums_portable::<6, PLACES>(packed, panels, norms, added, sums);
 }
 
 fn first_passing_portable(
@@ -169,10 +173,20 @@ fn first_passing_portable(
 }
 
 #[cfg(target_arch = "x86_64")]
+pub(super) use x86::halves;
+
+#[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
 
     use super::{Found, HALF, MOST_ROWS, PANEL_ROWS};
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(in super::super) fn halves(values: &[f32; PANEL_ROWS]) -> [__m512; 2] {
+        // SAFETY: the two halves of an array of thirty-two floats.
+        unsafe { [_mm512_loadu_ps(values.as_ptr()), _mm512_loadu_ps(values.as_ptr().add(HALF))] }
+    }
 
     #[target_feature(enable = "avx512f")]
     pub(super) fn first_passing_avx512(
@@ -183,10 +197,6 @@ mod x86 {
         found: &mut Found,
     ) -> Option<usize> {
         const ROWS: usize = 12;
-        // SAFETY: the two halves of an array of thirty-two floats.
-        let halves = |values: &[f32; PANEL_ROWS]| unsafe {
-            [_mm512_loadu_ps(values.as_ptr()), _mm512_loadu_ps(values.as_ptr().add(HALF))]
-        };
         let (factors, _) = packed.as_chunks::<ROWS>();
         let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
         let (norms, _) = norms.as_chunks::<PANEL_ROWS>();
@@ -241,13 +251,10 @@ mod x86 {
         packed: &[f32],
         panels: &[f32],
         norms: &[f32],
+        added: &[f32; MOST_ROWS],
         sums: &mut [[f32; PLACES]; MOST_ROWS],
     ) {
         const ROWS: usize = 12;
-        // SAFETY: the two halves of an array of thirty-two floats.
-        let halves = |values: &[f32; PANEL_ROWS]| unsafe {
-            [_mm512_loadu_ps(values.as_ptr()), _mm512_loadu_ps(values.as_ptr().add(HALF))]
-        };
         let (factors, _) = packed.as_chunks::<ROWS>();
         let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
         let (norms, _) = norms.as_chunks::<PANEL_ROWS>();
@@ -262,11 +269,11 @@ mod x86 {
                 }
             }
             for q in 0..ROWS {
-                let out = &mut sums[q][number * PANEL_ROWS..][..PANEL_ROWS];
-                // SAFETY: the two halves of thirty-two floats.
-                unsafe {
-                    _mm512_storeu_ps(out.as_mut_ptr(), registers[q][0]);
-                    _mm512_storeu_ps(out.as_mut_ptr().add(HALF), registers[q][1]);
+                let (out, _) = sums[q][number * PANEL_ROWS..].as_chunks_mut::<HALF>();
+                for (sums, out) in registers[q].into_iter().zip(out) {
+                    let sums = _mm512_add_ps(sums, _mm512_set1_ps(added[q]));
+                    // SAFETY: an array of sixteen floats.
+                    unsafe { _mm512_storeu_ps(out.as_mut_ptr(), sums) };
                 }
             }
         }
@@ -355,9 +362,11 @@ mod tests {
             let rows = rows_per_tile(level);
             let packed: Vec<f32> = (0..dim * rows).map(|at| query(at % rows, at / rows)).collect();
             let mut all = [[f32::NAN; 4 * PANEL_ROWS]; MOST_ROWS];
-            all_sums(level, &packed, &values, &norms, &mut all);
+            let added = std::array::from_fn(|q| q as f32);
+            all_sums(level, &packed, &values, &norms, &added, &mut all);
             for (q, all) in all[..rows].iter().enumerate() {
-                assert!(all[..norms.len()].iter().enumerate().all(|(at, got)| *got == sum(q, at)));
+                let expected = (0..norms.len()).map(|place| sum(q, place) + q as f32);
+                assert!(all[..norms.len()].iter().copied().eq(expected));
                 assert!(all[norms.len()..].iter().all(|untouched| untouched.is_nan()));
             }
             let first = |thresholds: &[f32; MOST_ROWS], found: &mut Found| {

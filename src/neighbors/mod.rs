@@ -5,6 +5,7 @@
 //! precision and in one fixed order of summation, so every [`Algorithm`] returns the same bits.
 
 mod algorithm;
+mod bands;
 mod bounding_boxes;
 mod brute;
 mod candidate;
@@ -14,13 +15,19 @@ mod given;
 mod kd_tree;
 mod leaf_search;
 mod leaves;
+mod meetings;
 mod owned;
 mod pairs;
 mod queries;
+mod rank_groups;
+mod rank_pairs;
+mod rankings;
 mod ranks;
 mod shortlist;
 mod spatial_order;
 mod tally;
+#[cfg(target_arch = "x86_64")]
+mod tally_kernel;
 
 use crate::error::{Error, Result};
 use crate::points::Points;

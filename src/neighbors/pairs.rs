@@ -19,6 +19,7 @@ use crate::simd::{Level, Vector, Work};
 use super::brute::{Brute, Scan, patience};
 use super::filter::pack;
 use super::filter_kernel::{MOST_ROWS, PANEL_ROWS, all_sums, rows_per_tile};
+use super::meetings::meet_all;
 use super::queries::{Neighbors, Queries, write_in_order};
 use super::shortlist::Shortlist;
 
@@ -89,23 +90,7 @@ pub(super) fn search(
         })
         .collect::<Result<_>>()?;
 
-    // Blocks at a distance of 1, 2, … around the circle: every pair meets once.
-    let count = blocks.len();
-    let mut told = 0;
-    for distance in 1..=count / 2 {
-        let meetings = if 2 * distance == count { distance } else { count };
-        (0..meetings).into_par_iter().try_for_each(|one| {
-            progress.check()?;
-            let other = (one + distance) % count;
-            let (low, high) = (one.min(other), one.max(other));
-            let mut low = blocks[low].lock().expect("no thread panics while it compares");
-            let mut high = blocks[high].lock().expect("no thread panics while it compares");
-            low.meet(&mut high, brute, level)
-        })?;
-        let done = rows * distance / (count / 2);
-        progress.advance(done - told)?;
-        told = done;
-    }
+    meet_all(&blocks, rows, progress, |one, other| one.meet(other, brute, level))?;
 
     write_in_order(&brute.order, k, BLOCK, |number, _, indices, squared| {
         progress.check()?;
@@ -256,7 +241,7 @@ impl<'b> Block<'b> {
         let places = self.first + places.start..end;
         let dim = brute.points.dim();
         let panels = &brute.panels[places.start * dim..places.end * dim];
-        all_sums(level, packed, panels, &brute.norms[places.clone()], sums);
+        all_sums(level, packed, panels, &brute.norms[places.clone()], &[0.0; MOST_ROWS], sums);
         places.len()
     }
 }

@@ -4,31 +4,36 @@
 //! rank(i, j) = |{l ≠ i : (D(i, l), l) ≤ (D(i, j), j)}|
 //! ```
 //!
-//! by the (squared distance, index) that makes neighbours: the nearest neighbour has rank 1. Rows are only counted. Bounding boxes
-//! decide groups of rows that are nearer or farther than a target as a whole, the filter's accumulators decide most of
-//! the other rows, and those too close to call get their exact distance.
+//! by the (squared distance, index) that makes neighbours: the nearest neighbour has rank 1. Rows are only counted. The filter's
+//! accumulators decide most of them, and those too close to call get their exact distance. Where bounding boxes rule out many
+//! rows, each query goes its own way ([`super::rank_groups`]), elsewhere one product serves both rows of a pair ([`super::rank_pairs`]).
 
-use std::ops::Range;
 use std::sync::Mutex;
 
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::matrix::{try_copied, try_with_capacity, try_zeros};
+use crate::matrix::{try_copied, try_zeros};
 use crate::points::Points;
 use crate::progress::Progress;
 use crate::simd::Level;
 
-use super::bounding_boxes::Probe;
-use super::brute::{Brute, ROWS_PER_GROUP, queries_per_block};
+use super::brute::{Brute, queries_per_block};
 use super::candidate::{Candidate, squared_distance};
-use super::filter::pack;
-use super::filter_kernel::{self, MOST_ROWS, rows_per_tile};
+use super::filter_kernel::{MOST_ROWS, rows_per_tile};
 use super::given::check_targets;
 use super::queries::{Queries, Query};
+use super::rank_groups::Groups;
+use super::rank_pairs;
+use super::rankings::{Line, Rankings};
 use super::spatial_order::queries_nearby;
-use super::tally::{Sums, tally};
+
+/// Tiles of queries that are sent through all groups to see how many of them boxes rule out.
+const SAMPLED_TILES: usize = 6;
+
+/// What it takes to compare a sum with its bands, in columns of the product.
+const TALLY: f64 = 10.0;
 
 /// The rank of each of `targets` from its query, one line for each query; queries are rows of `points`.
 ///
@@ -101,175 +106,53 @@ fn counted<'q>(
     queries: Queries<'q>,
     k: usize,
     progress: &Progress,
-    line: impl Fn(usize) -> Result<(Query<'q>, Vec<Candidate>)> + Sync,
+    line: impl Fn(usize) -> Result<Line<'q>> + Sync,
 ) -> Result<Array2<u32>> {
     let brute = Brute::new(points, progress)?;
+    let groups = Groups::new(&brute)?;
     let order = queries_nearby(&brute.order, queries, MOST_ROWS, progress)?;
-    let count = order.len();
-    let all = Mutex::new(try_zeros::<u32>(count.saturating_mul(k))?);
-    order.par_chunks(queries_per_block(count)).try_for_each(|numbers| {
-        let mut rankings = try_with_capacity(numbers.len())?;
-        for number in numbers {
-            let (query, targets) = line(*number as usize)?;
-            rankings.push(Ranking::new(&brute, query, &targets)?);
-        }
-        brute.count_nearer(&mut rankings, progress)?;
+    let all = Mutex::new(try_zeros::<u32>(order.len().saturating_mul(k))?);
+    let write = |numbers: &[u32], rankings: &Rankings| {
         let mut all = all.lock().expect("no thread panics while it copies");
-        for (number, ranking) in numbers.iter().zip(&rankings) {
-            ranking.write(&mut all[*number as usize * k..(*number as usize + 1) * k]);
+        for (at, number) in numbers.iter().enumerate() {
+            rankings.write(at, &mut all[*number as usize * k..(*number as usize + 1) * k]);
         }
-        progress.advance(numbers.len())
-    })?;
+    };
+    if matches!(queries, Queries::All) && pairs_pay(&brute, &groups, k, progress, &line)? {
+        rank_pairs::count(&brute, Level::current(), k, progress, line, write)?;
+    } else {
+        order.par_chunks(queries_per_block(order.len())).try_for_each(|numbers| {
+            let lines = numbers.iter().map(|number| line(*number as usize));
+            let mut rankings = Rankings::new(&brute, k, lines)?;
+            groups.count(&mut rankings, progress)?;
+            write(numbers, &rankings);
+            progress.advance(numbers.len())
+        })?;
+    }
     let all = all.into_inner().expect("no thread panics while it copies");
-    Ok(Array2::from_shape_vec((count, k), all).expect("one line of k per query"))
+    Ok(Array2::from_shape_vec((order.len(), k), all).expect("one line of k per query"))
 }
 
-/// One query and its targets, nearest first.
-struct Ranking<'q> {
-    query: Query<'q>,
-    lowered_norm: f64,
-    targets: Vec<Candidate>,
-    /// The place of each target in the line as it was given.
-    slots: Vec<u32>,
-    marks: Marks,
-    /// Rows that single accumulators or distances found at least as near as a target.
-    counts: Vec<u32>,
-    /// Rows of groups that are nearer than a target and those after it, but not than the one before it.
-    whole: Vec<u32>,
-    /// Targets for which the group at hand is not decided as a whole.
-    open: Range<usize>,
-}
-
-/// What boxes and accumulators are compared with, for each target in ascending order.
-struct Marks {
-    /// BoundingBoxes whose nearest point is farther away than this have no row that counts.
-    reach: Vec<f32>,
-    /// BoundingBoxes whose farthest point is nearer than this have only rows that count.
-    within: Vec<f32>,
-    /// Below the first an accumulator counts, above the second it does not.
-    bands: Vec<[f32; 2]>,
-}
-
-impl<'q> Ranking<'q> {
-    fn new(brute: &Brute, query: Query<'q>, targets: &[Candidate]) -> Result<Self> {
-        let filter = &brute.filter;
-        let lowered_norm = filter.lowered_query(query.point);
-        let mut sorted =
-            try_copied(targets.iter().enumerate().map(|(slot, target)| (*target, slot as u32)))?;
-        sorted.sort_unstable_by_key(|(target, _)| *target);
-        let k = sorted.len();
-        let mut marks = Marks {
-            reach: try_with_capacity(k)?,
-            within: try_with_capacity(k)?,
-            bands: try_with_capacity(k)?,
-        };
-        for (target, _) in &sorted {
-            let about = filter.about(target.squared);
-            // Boxes in single precision do not see a query for which the filter has no bound.
-            let seen = lowered_norm > f64::NEG_INFINITY;
-            marks.reach.push(if seen { brute.boxes.reach(about[1]) } else { f32::INFINITY });
-            marks.within.push(if seen { brute.boxes.within(about[0]) } else { f32::NEG_INFINITY });
-            marks.bands.push(filter.band(about, lowered_norm));
-        }
-        Ok(Self {
-            query,
-            lowered_norm,
-            targets: try_copied(sorted.iter().map(|(target, _)| *target))?,
-            slots: try_copied(sorted.iter().map(|(_, slot)| *slot))?,
-            marks,
-            counts: try_zeros(k)?,
-            whole: try_zeros(k)?,
-            open: 0..0,
-        })
+/// Whether all rows are ranked sooner with one product for both rows of a pair: some tiles are sent through all groups.
+fn pairs_pay<'q>(
+    brute: &Brute,
+    groups: &Groups,
+    k: usize,
+    progress: &Progress,
+    line: impl Fn(usize) -> Result<Line<'q>>,
+) -> Result<bool> {
+    let (rows, columns) = (brute.order.len(), brute.points.dim() as f64);
+    if !rank_pairs::enough(rows) || !brute.filter.bound.is_finite() {
+        return Ok(false);
     }
-
-    /// Decides a group of rows for as many targets as its box allows; says whether any are left.
-    fn decide(&mut self, nearest: f32, farthest: f32, rows: usize) -> bool {
-        let Marks { reach, within, .. } = &self.marks;
-        self.open = 0..reach.len();
-        if nearest > reach[0] {
-            self.open.start = reach.partition_point(|reach| *reach < nearest);
-        }
-        if farthest < within[within.len() - 1] {
-            let end = within.partition_point(|within| *within <= farthest);
-            self.whole[end] += rows as u32;
-            self.open.end = end;
-        }
-        !self.open.is_empty()
+    let (tile, mut visited) = (rows_per_tile(Level::current()), 0);
+    for sample in 0..SAMPLED_TILES {
+        let numbers = &brute.order[rows / SAMPLED_TILES * sample..][..tile];
+        let lines = numbers.iter().map(|number| line(*number as usize));
+        visited += groups.count(&mut Rankings::new(brute, k, lines)?, progress)?;
     }
-
-    /// Counts the rows of a group, the first of which has the given place, for the targets that are open.
-    fn count(&mut self, level: Level, sums: &Sums, first: usize, brute: &Brute) {
-        let open = self.open.clone();
-        let bands = &self.marks.bands[open.clone()];
-        let mut close = tally(level, sums, bands, &mut self.counts[open.clone()]);
-        while close != 0 {
-            let at = close.trailing_zeros() as usize;
-            close &= close - 1;
-            let (sum, index) = (sums[at], brute.order[first + at]);
-            let squared = squared_distance(self.query.point, brute.points.row(index as usize));
-            let row = Candidate { squared, index };
-            for target in open.clone() {
-                let [low, high] = self.marks.bands[target];
-                // The query itself is counted always, and taken off in the end.
-                let counts = Some(index) == self.query.own || row <= self.targets[target];
-                self.counts[target] += u32::from(sum >= low && sum <= high && counts);
-            }
-        }
-    }
-
-    /// Writes the ranks in the order in which the targets were given.
-    fn write(&self, ranks: &mut [u32]) {
-        let (mut whole, itself) = (0, u32::from(self.query.own.is_some()));
-        for (target, slot) in self.slots.iter().enumerate() {
-            whole += self.whole[target];
-            ranks[*slot as usize] = self.counts[target] + whole - itself;
-        }
-    }
-}
-
-impl Brute<'_> {
-    /// Goes through all rows for a block of queries.
-    fn count_nearer(&self, rankings: &mut [Ranking], progress: &Progress) -> Result<()> {
-        let level = Level::current();
-        let dim = self.points.dim();
-        let mut tiles: Vec<(&mut [Ranking], Vec<f32>, Probe)> = Vec::new();
-        for rankings in rankings.chunks_mut(rows_per_tile(level)) {
-            let mut rounded = try_with_capacity(rankings.len() * dim)?;
-            for ranking in rankings.iter() {
-                rounded.extend(self.filter.round(ranking.query.point));
-            }
-            let packed =
-                pack(level, &rounded, rankings.iter().map(|ranking| ranking.lowered_norm))?;
-            let probe = self.boxes.probe(rounded.chunks_exact(dim));
-            tiles.push((rankings, packed, probe));
-        }
-        let mut sums = [[f32::INFINITY; ROWS_PER_GROUP]; MOST_ROWS];
-        for group in 0..self.norms.len().div_ceil(self.group) {
-            progress.check()?;
-            let first = group * self.group;
-            let end = (first + self.group).min(self.norms.len());
-            let rows = end.min(self.points.len()) - first;
-            sums.iter_mut().for_each(|sums| sums[end - first..].fill(f32::INFINITY));
-            for (rankings, packed, probe) in &mut tiles {
-                let spans = self.boxes.spans(level, group, probe);
-                let mut open = false;
-                for (q, ranking) in rankings.iter_mut().enumerate() {
-                    open |= ranking.decide(spans.nearest[q], spans.farthest[q], rows);
-                }
-                if !open {
-                    continue;
-                }
-                let (panels, norms) =
-                    (&self.panels[first * dim..end * dim], &self.norms[first..end]);
-                filter_kernel::all_sums(level, packed, panels, norms, &mut sums);
-                for (ranking, sums) in rankings.iter_mut().zip(&sums) {
-                    ranking.count(level, sums, first, self);
-                }
-            }
-        }
-        Ok(())
-    }
+    let visited = visited as f64 / (SAMPLED_TILES * groups.len()) as f64;
+    Ok(visited * (columns + TALLY) > 0.5 * columns + TALLY)
 }
 
 #[cfg(test)]

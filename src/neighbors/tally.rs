@@ -1,207 +1,260 @@
-//! How many of a group's sums lie below each of some bands, and which lie in one of them.
-//!
-//! Bands ascend, the low ends as well as the high ends, and may overlap. So a sum lies in a band exactly if it is at most the high
-//! end of the last band whose low end it reaches.
+//! How many of some sums lie below each of some bands, and which may lie in one of them.
 
 use crate::simd::Level;
 
-use super::brute::ROWS_PER_GROUP;
+use super::bands::{Bands, Lanes, PanelBands, key};
+use super::filter_kernel::PANEL_ROWS;
+#[cfg(target_arch = "x86_64")]
+use super::tally_kernel;
 
-/// The accumulators of one query in a group of rows; infinity where there are no more rows.
-pub(super) type Sums = [f32; ROWS_PER_GROUP];
-
-/// Bands that are looked at together: fields of four bits in a register's lanes, beside one that counts bands.
-const MOST_BANDS: usize = 7;
-
-/// Adds the number of sums below each band to `below`; returns the places of the sums that lie in one, as bits.
+/// Compares the sums of each query, the first panels of its line, with its own bands: adds the number below each band to
+/// `below`, and sets `close` to the sums that may lie in one, as bits. Says whether there are any.
 #[inline]
-pub(super) fn tally(level: Level, sums: &Sums, bands: &[[f32; 2]], below: &mut [u32]) -> u128 {
-    let (mut places, mut rest) = (0, bands.len());
-    while rest > 0 {
-        let some = rest.saturating_sub(MOST_BANDS)..rest;
-        match tally_few(level, sums, &bands[some.clone()], &mut below[some.clone()]) {
-            Some(found) => places |= found,
-            // No sum reaches down to the last of these bands, nor to those before.
-            None => break,
-        }
-        rest = some.start;
-    }
-    places
-}
-
-/// The same for at most [`MOST_BANDS`]; none if all sums are beyond all bands.
-#[inline]
-fn tally_few(level: Level, sums: &Sums, bands: &[[f32; 2]], below: &mut [u32]) -> Option<u128> {
+pub(super) fn tally_queries<const PLACES: usize, const PANELS: usize>(
+    level: Level,
+    sums: &[[f32; PLACES]],
+    panels: usize,
+    bands: Bands,
+    below: &mut [u32],
+    close: &mut [[u32; PANELS]],
+) -> bool {
     match level {
         // SAFETY: the level proves that the processor has them.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512(_) => unsafe { x86::tally_avx512(sums, bands, below) },
+        Level::Avx512(_) => unsafe {
+            tally_kernel::tally_queries(sums, panels, bands, below, close)
+        },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2(_) => unsafe { x86::tally_avx2(sums, bands, below) },
-        Level::Portable => tally_portable(sums, bands, below),
+        Level::Avx2(_) => unsafe { tally_queries_avx2(sums, panels, bands, below, close) },
+        Level::Portable => tally_queries_portable(sums, panels, bands, below, close),
     }
 }
 
-#[inline(always)]
-fn tally_portable(sums: &Sums, bands: &[[f32; 2]], below: &mut [u32]) -> Option<u128> {
-    let mut places = 0;
-    for (number, (band, below)) in bands.iter().zip(below).enumerate().rev() {
-        let (mut under, mut up_to) = (0, 0);
-        for sum in sums {
-            under += u32::from(*sum < band[0]);
-            up_to += u32::from(*sum <= band[1]);
-        }
-        *below += under;
-        if up_to == 0 {
-            return if number + 1 == bands.len() { None } else { Some(places) };
-        }
-        if under < up_to {
-            for (place, sum) in sums.iter().enumerate() {
-                places |= u128::from(*sum >= band[0] && *sum <= band[1]) << place;
-            }
-        }
+/// Compares the sums of some rows and a panel of queries, from the place `first` of each row's line on, with the bands of the
+/// panel, and sets `close` to the lanes of each row that may lie in one. Says whether there are any.
+#[inline]
+pub(super) fn tally_panel<const PLACES: usize>(
+    level: Level,
+    sums: &[[f32; PLACES]],
+    first: usize,
+    panel: &mut PanelBands,
+    close: &mut [u32],
+) -> bool {
+    match level {
+        // SAFETY: the level proves that the processor has them.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512(_) => unsafe { tally_kernel::tally_panel(sums, first, panel, close) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2(_) => unsafe { tally_panel_avx2(sums, first, panel, close) },
+        Level::Portable => tally_panel_portable(sums, first, panel, close),
     }
-    Some(places)
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
-    use std::arch::x86_64::*;
+#[target_feature(enable = "avx2")]
+fn tally_queries_avx2<const PLACES: usize, const PANELS: usize>(
+    sums: &[[f32; PLACES]],
+    panels: usize,
+    bands: Bands,
+    below: &mut [u32],
+    close: &mut [[u32; PANELS]],
+) -> bool {
+    tally_queries_portable(sums, panels, bands, below, close)
+}
 
-    use super::{MOST_BANDS, ROWS_PER_GROUP, Sums, tally_portable};
-
-    /// Sums side by side.
-    const WIDTH: usize = 16;
-
-    /// Four bits each: the number of bands reached, and one field for each band.
-    const FIELD: u32 = 4;
-
-    #[target_feature(enable = "avx2")]
-    pub(super) fn tally_avx2(sums: &Sums, bands: &[[f32; 2]], below: &mut [u32]) -> Option<u128> {
-        tally_portable(sums, bands, below)
-    }
-
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn tally_avx512(sums: &Sums, bands: &[[f32; 2]], below: &mut [u32]) -> Option<u128> {
-        match bands.len() {
-            1 => tally_bands::<1>(sums, bands, below),
-            2 => tally_bands::<2>(sums, bands, below),
-            3 => tally_bands::<3>(sums, bands, below),
-            4 => tally_bands::<4>(sums, bands, below),
-            5 => tally_bands::<5>(sums, bands, below),
-            6 => tally_bands::<6>(sums, bands, below),
-            _ => tally_bands::<MOST_BANDS>(sums, bands, below),
-        }
-    }
-
-    #[target_feature(enable = "avx512f")]
-    fn tally_bands<const BANDS: usize>(
-        sums: &Sums,
-        bands: &[[f32; 2]],
-        below: &mut [u32],
-    ) -> Option<u128> {
-        let bands: &[[f32; 2]; BANDS] = bands.try_into().expect("so many bands");
-        let (chunks, _) = sums.as_chunks::<WIDTH>();
-        let highest = _mm512_set1_ps(bands[BANDS - 1][1]);
-        let mut near = 0;
-        for sums in chunks {
-            // SAFETY: an array of sixteen floats.
-            let sums = unsafe { _mm512_loadu_ps(sums.as_ptr()) };
-            near |= _mm512_cmp_ps_mask::<_CMP_LE_OQ>(sums, highest);
-        }
-        if near == 0 {
-            return None;
-        }
-        let mut lows = [_mm512_setzero_ps(); BANDS];
-        let mut steps = [_mm512_setzero_si512(); BANDS];
-        // By the number of bands reached, the high end of the last of them; no sum is at most NaN.
-        let mut highs = [f32::NAN; WIDTH];
-        for band in 0..BANDS {
-            lows[band] = _mm512_set1_ps(bands[band][0]);
-            steps[band] = _mm512_set1_epi32(1 + (1 << (FIELD * (band as u32 + 1))));
-            highs[band + 1] = bands[band][1];
-        }
-        // SAFETY: an array of sixteen floats.
-        let highs = unsafe { _mm512_loadu_ps(highs.as_ptr()) };
-        let fields = _mm512_set1_epi32(!0 << FIELD);
-        let mut reached = _mm512_setzero_si512();
-        let mut places = 0_u128;
-        for (number, sums) in chunks.iter().enumerate() {
-            // SAFETY: an array of sixteen floats.
-            let sums = unsafe { _mm512_loadu_ps(sums.as_ptr()) };
-            let mut here = _mm512_setzero_si512();
-            for band in 0..BANDS {
-                let at_least = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(sums, lows[band]);
-                here = _mm512_mask_add_epi32(here, at_least, here, steps[band]);
+#[inline(always)]
+fn tally_queries_portable<const PLACES: usize, const PANELS: usize>(
+    sums: &[[f32; PLACES]],
+    panels: usize,
+    bands: Bands,
+    below: &mut [u32],
+    close: &mut [[u32; PANELS]],
+) -> bool {
+    let mut any = false;
+    let mut keys = [[0; PANEL_ROWS]; PANELS];
+    for (query, (sums, close)) in sums.iter().zip(close).enumerate() {
+        *close = [0; PANELS];
+        let (sums, _) = sums.as_chunks::<PANEL_ROWS>();
+        let scale = bands.scales[query];
+        for (keys, sums) in keys[..panels].iter_mut().zip(sums) {
+            for lane in 0..PANEL_ROWS {
+                keys[lane] = key(sums[lane], scale);
             }
-            // The lowest four bits of each lane choose its high end.
-            let high = _mm512_permutexvar_ps(here, highs);
-            let inside = _mm512_cmp_ps_mask::<_CMP_LE_OQ>(sums, high);
-            if inside != 0 {
-                places |= u128::from(inside) << (number * WIDTH);
+        }
+        for band in (query * bands.count..(query + 1) * bands.count).rev() {
+            let (low, high) = (bands.lows[band], bands.highs[band]);
+            let (mut under, mut near) = ([0_u16; PANEL_ROWS], false);
+            for (keys, close) in keys[..panels].iter().zip(&mut *close) {
+                let inside = compare(keys, |_| low, |_| high, &mut under);
+                *close |= inside;
+                near |= inside != 0;
             }
-            reached = _mm512_add_epi32(reached, _mm512_and_si512(here, fields));
+            let under: u32 = under.iter().map(|count| u32::from(*count)).sum();
+            below[band] += under;
+            any |= near;
+            // No sum reaches down to this band, nor to those before.
+            if under == 0 && !near {
+                break;
+            }
         }
-        // Fields of eight bits hold the sums over all lanes.
-        let bytes = _mm512_set1_epi32(0x0f0f_0f0f);
-        let even = added_bytes(_mm512_and_si512(reached, bytes));
-        let odd = added_bytes(_mm512_and_si512(_mm512_srli_epi32::<4>(reached), bytes));
-        for band in 0..BANDS {
-            let field = band + 1;
-            let from = if field % 2 == 0 { even } else { odd };
-            below[band] += ROWS_PER_GROUP as u32 - (from >> (8 * (field / 2)) & 0xff);
-        }
-        Some(places)
     }
+    any
+}
 
-    /// The sum of the lanes; no byte of it overflows.
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    fn added_bytes(lanes: __m512i) -> u32 {
-        _mm512_reduce_add_epi32(lanes) as u32
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn tally_panel_avx2<const PLACES: usize>(
+    sums: &[[f32; PLACES]],
+    first: usize,
+    panel: &mut PanelBands,
+    close: &mut [u32],
+) -> bool {
+    tally_panel_portable(sums, first, panel, close)
+}
+
+#[inline(always)]
+fn tally_panel_portable<const PLACES: usize>(
+    sums: &[[f32; PLACES]],
+    first: usize,
+    panel: &mut PanelBands,
+    close: &mut [u32],
+) -> bool {
+    let PanelBands { scales, lows, highs, below } = panel;
+    let mut any = 0;
+    for (sums, close) in sums.iter().zip(close) {
+        let sums = &sums[first..first + PANEL_ROWS];
+        let mut keys = [0; PANEL_ROWS];
+        for lane in 0..PANEL_ROWS {
+            keys[lane] = key(sums[lane], scales[lane]);
+        }
+        *close = 0;
+        for ((low, high), below) in lows.iter().zip(&*highs).zip(&mut *below) {
+            *close |= compare(&keys, |lane| low[lane], |lane| high[lane], below);
+        }
+        any |= *close;
     }
+    any != 0
+}
+
+/// Counts the keys below a band, and returns those in it as bits.
+#[inline(always)]
+fn compare(
+    keys: &Lanes<u16>,
+    low: impl Fn(usize) -> u16,
+    high: impl Fn(usize) -> u16,
+    below: &mut Lanes<u16>,
+) -> u32 {
+    let mut inside = [0; PANEL_ROWS];
+    for lane in 0..PANEL_ROWS {
+        let under = keys[lane] < low(lane);
+        below[lane] += u16::from(under);
+        inside[lane] = u16::from(!under & (keys[lane] <= high(lane)));
+    }
+    if inside.iter().fold(0, |any, inside| any | inside) == 0 {
+        return 0;
+    }
+    (0..PANEL_ROWS).fold(0, |bits, lane| bits | u32::from(inside[lane]) << lane)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::bands::TOP;
     use super::*;
 
+    const PLACES: usize = 3 * PANEL_ROWS;
+
+    /// Whole numbers in no order.
+    fn line(query: usize) -> [f32; PLACES] {
+        std::array::from_fn(|at| ((at * 37 + query * 11) % PLACES) as f32)
+    }
+
+    /// The number of sums below a band, and the places of those in it.
+    fn plain(sums: &[f32], band: [f32; 2]) -> (u32, Vec<usize>) {
+        let below = sums.iter().filter(|sum| **sum < band[0]).count();
+        let inside = |at: &usize| sums[*at] >= band[0] && sums[*at] <= band[1];
+        (below as u32, (0..sums.len()).filter(inside).collect())
+    }
+
+    fn places(bits: &[u32]) -> Vec<usize> {
+        let set = |at: &usize| bits[at / PANEL_ROWS] >> (at % PANEL_ROWS) & 1 == 1;
+        (0..bits.len() * PANEL_ROWS).filter(set).collect()
+    }
+
+    /// Bands that are apart, that overlap, that hold everything or nothing.
+    fn bands_of(query: usize, count: usize) -> Vec<[f32; 2]> {
+        let band = |at: usize| match query {
+            0 => [(5 * at + 5) as f32, (5 * at + 6) as f32],
+            1 => [(10 + at / 2) as f32, (12 + at) as f32],
+            2 => [0.0, TOP],
+            3 => [(200 + at) as f32, (200 + at) as f32],
+            _ => [0.0, 0.0],
+        };
+        (0..count).map(band).collect()
+    }
+
     #[test]
-    fn every_level_counts_the_same() {
-        let sums: Sums = std::array::from_fn(|at| (at * 37 % ROWS_PER_GROUP) as f32);
-        let place = |sum: usize| sums.iter().position(|other| *other == sum as f32).unwrap();
-        for level in Level::available() {
-            for count in 1..20 {
-                // Bands from 5 on: [5, 6], [10, 11], …, the last of them beyond all sums.
-                let bands: Vec<[f32; 2]> =
-                    (1..=count).map(|at| [(5 * at) as f32, (5 * at + 1) as f32]).collect();
-                let mut below = vec![1; count];
-                let places = tally(level, &sums, &bands, &mut below);
-                assert!((1..=count as u32).zip(&below).all(|(at, below)| *below == 1 + 5 * at));
-                let expected =
-                    (1..=count).flat_map(|at| [place(5 * at), place(5 * at + 1)]).map(|at| 1 << at);
-                assert_eq!(places, expected.sum::<u128>());
+    fn every_level_counts_what_the_definition_says() {
+        let queries = 5;
+        let sums: Vec<_> = (0..queries).map(line).collect();
+        for count in 1..20 {
+            let bands: Vec<Vec<[f32; 2]>> = (0..queries).map(|q| bands_of(q, count)).collect();
+            let ends = |end: usize| -> Vec<u16> {
+                bands.iter().flatten().map(|band| band[end] as u16).collect()
+            };
+            let (lows, highs, scales) = (ends(0), ends(1), vec![1.0; queries]);
+            for level in Level::available() {
+                let mut below = vec![1; queries * count];
+                let mut close = vec![[u32::MAX; 3]; queries];
+                let asked = Bands { count, scales: &scales, lows: &lows, highs: &highs };
+                assert!(tally_queries(level, &sums, 3, asked, &mut below, &mut close));
+                for query in 0..queries {
+                    let mut inside = Vec::new();
+                    for (band, below) in bands[query].iter().zip(&below[query * count..]) {
+                        let (expected, places) = plain(&sums[query], *band);
+                        assert_eq!(*below, 1 + expected, "query {query}, {count} bands");
+                        inside.extend(places);
+                    }
+                    inside.sort_unstable();
+                    inside.dedup();
+                    assert_eq!(places(&close[query]), inside, "query {query}, {count} bands");
+                }
             }
         }
     }
 
     #[test]
-    fn bands_may_overlap_hold_everything_or_nothing() {
-        let sums: Sums = std::array::from_fn(|at| (at * 37 % ROWS_PER_GROUP) as f32);
-        for level in Level::available() {
-            let mut below = [0; 3];
-            let bands = [[10.0, 20.0], [10.0, 25.0], [12.0, 25.0]];
-            let places = tally(level, &sums, &bands, &mut below);
-            assert_eq!((below, places.count_ones()), ([10, 10, 12], 16));
-            let mut below = [0];
-            let places = tally(level, &sums, &[[f32::NEG_INFINITY, f32::MAX]], &mut below);
-            assert_eq!((below, places), ([0], u128::MAX));
-            let beyond = [f32::INFINITY; ROWS_PER_GROUP];
-            for bands in [[[5.0, f32::MAX]; 9], [[f32::NEG_INFINITY, 3.0]; 9]] {
-                let mut below = [0; 9];
-                assert_eq!(tally(level, &beyond, &bands, &mut below), 0);
-                assert_eq!(below, [0; 9]);
+    fn a_panel_of_queries_counts_what_each_counts_alone() {
+        let rows = 11;
+        let sums: Vec<[f32; PLACES]> = (0..rows).map(line).collect();
+        let scales: Lanes<f32> = std::array::from_fn(|lane| (1 + lane % 3) as f32);
+        for count in 1..20 {
+            let bands: Vec<Vec<[f32; 2]>> =
+                (0..PANEL_ROWS).map(|lane| bands_of(lane % 5, count)).collect();
+            let ends = |end: usize| -> Vec<u16> {
+                bands.iter().flatten().map(|band| band[end] as u16).collect()
+            };
+            let (lows, highs) = (ends(0), ends(1));
+            for level in Level::available() {
+                let asked = Bands { count, scales: &scales, lows: &lows, highs: &highs };
+                let mut panel = PanelBands::new(asked).unwrap();
+                let mut close = vec![u32::MAX; rows];
+                tally_panel(level, &sums, PANEL_ROWS, &mut panel, &mut close);
+                let mut counts = vec![7; PANEL_ROWS * count];
+                panel.drain_to(&mut counts);
+                for lane in 0..PANEL_ROWS {
+                    let column: Vec<f32> =
+                        sums.iter().map(|line| line[PANEL_ROWS + lane] * scales[lane]).collect();
+                    let mut inside = vec![false; rows];
+                    for (band, below) in bands[lane].iter().zip(&counts[lane * count..]) {
+                        let (expected, rows) = plain(&column, *band);
+                        assert_eq!(*below, 7 + expected, "lane {lane}, {count} bands");
+                        rows.into_iter().for_each(|row| inside[row] = true);
+                    }
+                    let found = close.iter().map(|bits| bits >> lane & 1 == 1);
+                    assert!(found.eq(inside), "lane {lane}, {count} bands");
+                }
             }
         }
     }

@@ -5,13 +5,16 @@ use std::mem::transmute;
 
 use super::vector::*;
 
-/// Proof that the processor has AVX-512F.
+/// Proof that the processor has AVX-512F, AVX-512BW and POPCNT: all with AVX-512 but the Xeon Phi.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Avx512Proof(());
 
 impl Avx512Proof {
     pub(super) fn detect() -> Option<Self> {
-        is_x86_feature_detected!("avx512f").then_some(Self(()))
+        let all = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("popcnt");
+        all.then_some(Self(()))
     }
 }
 
