@@ -48,7 +48,7 @@ mod _core {
     #[pymodule_export]
     use super::dimension::local_dimensions;
     #[pymodule_export]
-    use super::geometry::{fit_scales, second_forms, two_stage_forms};
+    use super::geometry::{fit_scales, rows_near, second_forms, two_stage_forms};
     #[pymodule_export]
     use super::index::NeighborIndex;
     #[pymodule_export]

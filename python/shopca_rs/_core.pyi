@@ -29,6 +29,7 @@ __all__ = [
     "quality",
     "quality_of_counts",
     "quality_of_distances",
+    "rows_near",
     "sampled_shape_operator",
     "scale_candidates",
     "scales_of_fits",
@@ -129,6 +130,9 @@ def second_forms(
     n_jobs: int,
     progress: _Progress | None,
 ) -> NDArray[np.float64]: ...
+def rows_near(
+    x: NDArray[np.float64], points: NDArray[np.int64], k: int, algorithm: _Algorithm, n_jobs: int
+) -> NDArray[np.int64]: ...
 def two_stage_forms(
     x: NDArray[np.float64],
     k: int,
@@ -141,6 +145,7 @@ def two_stage_forms(
     algorithm: _Algorithm,
     n_jobs: int,
     progress: _Progress | None,
+    columns: int | None = None,
 ) -> NDArray[np.float64]: ...
 def fit_scales(
     x: NDArray[np.float64],

@@ -3,7 +3,7 @@
 use crate::simd::{Vector, add_multiple, dot};
 
 use super::cholesky::Cholesky;
-use super::patch::{GROUP, Patch, add_group};
+use super::patch::{GROUP, Patch, add_group, add_product};
 use super::polynomial::Polynomial;
 
 /// The fit of one degree to all patches: ΦᵀWΦ and its relatives.
@@ -69,9 +69,8 @@ impl<V: Vector> Design<V> {
                 if with_squares {
                     add_group(&mut self.squares[row], &self.weighted, q, a, &self.weighted, 0);
                 }
-                let row = &mut self.beta[a * dim..(a + 1) * dim];
-                add_group(row, &self.weighted, q, a, y, 0);
             }
+            add_product(&mut self.beta, &self.weighted, y);
         }
         let full_rank = self.solver.factorise(&self.gram);
         self.solver.solve(&mut self.beta, dim);

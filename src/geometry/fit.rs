@@ -10,7 +10,7 @@ use super::cholesky::orthonormalise;
 use super::design::{Design, Shares};
 use super::estimate::{FormEstimate, Sizes};
 use super::osculating::Osculating;
-use super::patch::{GROUP, Patch, Tangent, add_group, subtract_group};
+use super::patch::{GROUP, Patch, Tangent, add_product, subtract_group};
 use super::polynomial::Polynomial;
 
 /// How often B is solved for again after [`Osculating`] has corrected the normal parts.
@@ -169,7 +169,7 @@ impl<V: Vector> Fit<V> {
     fn correct(&mut self) -> V {
         let (dim, m) = (self.sizes.dim, self.sizes.intrinsic);
         let last = &mut self.last;
-        let (q, pairs) = (last.polynomial.len(), last.polynomial.pairs.len());
+        let pairs = last.polynomial.pairs.len();
         self.start.copy_from_slice(&last.beta);
         last.second_derivatives(dim, &mut self.form);
         let size = self.osculating.take(&last.polynomial, &self.form, dim);
@@ -183,10 +183,7 @@ impl<V: Vector> Fit<V> {
                     let out = &mut changes[t * pairs..(t + 1) * pairs];
                     self.osculating.change(u, out);
                 }
-                for a in 0..q {
-                    let row = &mut self.moments[a * pairs..(a + 1) * pairs];
-                    add_group(row, &last.weighted, q, a, changes, 0);
-                }
+                add_product(&mut self.moments, &last.weighted, changes);
             }
             self.step.fill(V::ZERO);
             for (row, moments) in
@@ -228,7 +225,7 @@ impl<V: Vector> Fit<V> {
     fn refine(&mut self, limited: V) {
         let dim = self.sizes.dim;
         let last = &mut self.last;
-        let (q, pairs) = (last.polynomial.len(), last.polynomial.pairs.len());
+        let pairs = last.polynomial.pairs.len();
         let used = V::ONE - limited;
         self.scatter = V::ZERO;
         self.step.fill(V::ZERO);
@@ -246,10 +243,7 @@ impl<V: Vector> Fit<V> {
             {
                 self.scatter = self.scatter.plus(*weight, dot(row, row));
             }
-            for a in 0..q {
-                let row = &mut self.step[a * dim..(a + 1) * dim];
-                add_group(row, &last.weighted, q, a, &self.residual, 0);
-            }
+            add_product(&mut self.step, &last.weighted, &self.residual);
         }
         last.solver.solve(&mut self.step, dim);
         for (beta, step) in last.beta.iter_mut().zip(&self.step) {

@@ -34,4 +34,5 @@ pub use estimate::Sizes;
 pub use polynomial::unknowns;
 pub use records::{HEAD, Output, second_forms};
 pub use scales::{Scale, candidates, scale_fits, scales, scales_of_fits};
+pub use search::rows_near;
 pub use two_stage::{TwoStage, foot_points, second_stage, two_stage_forms};

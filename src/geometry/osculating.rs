@@ -12,6 +12,9 @@ use super::polynomial::Polynomial;
 /// Rounds of the fixed point y → v → y.
 const ROUNDS: usize = 2;
 
+/// A square whose root is below 1 whatever the rounding errors.
+const SURELY_BELOW_ONE: f64 = 0.99;
+
 /// The corrections of eight fits, with their workspace.
 #[derive(Debug)]
 pub(crate) struct Osculating<V> {
@@ -111,9 +114,12 @@ fn change<V: Vector>(
             shape[p] = sum;
             square = square.plus(sum, coefficients[p]);
         }
-        // |B||y| is clipped at 1, a right angle.
-        let length = square.max(V::ZERO).sqrt() * norm;
-        let clip = V::ONE.over(length.max(V::ONE));
+        // |B||y| is clipped at 1, a right angle. Where it is surely smaller in all lanes, no root and no quotient is needed.
+        let clip = if (square * norm * norm).all_below(V::splat(SURELY_BELOW_ONE)) {
+            V::ONE
+        } else {
+            V::ONE.over((square.max(V::ZERO).sqrt() * norm).max(V::ONE))
+        };
         for a in 0..m {
             let mut sum = V::ZERO;
             for b in 0..m {

@@ -277,6 +277,28 @@ pub(crate) fn add_group<V: Vector>(
     }
 }
 
+/// out += leftᵀ right over the four rows of a group.
+#[inline(always)]
+pub(crate) fn add_product<V: Vector>(out: &mut [V], left: &[V], right: &[V]) {
+    let (height, width) = (left.len() / GROUP, right.len() / GROUP);
+    // Points in space, and the pairs of two variables: the right factor stays in registers.
+    if let (3, Ok(right)) = (width, <&[V; GROUP * 3]>::try_from(right)) {
+        let right = *right;
+        for (a, out) in out.as_chunks_mut::<3>().0.iter_mut().enumerate() {
+            for t in 0..GROUP {
+                let factor = left[t * height + a];
+                for c in 0..3 {
+                    out[c] = out[c].plus(factor, right[t * 3 + c]);
+                }
+            }
+        }
+        return;
+    }
+    for (a, out) in out.chunks_exact_mut(width).enumerate() {
+        add_group(out, left, height, a, right, 0);
+    }
+}
+
 /// out −= left · right, for the four rows of `left` and of `out`.
 #[inline(always)]
 pub(crate) fn subtract_group<V: Vector>(out: &mut [V], left: &[V], right: &[V], dim: usize) {

@@ -3,7 +3,8 @@
 use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
-use crate::neighbors::{NeighborIndex, Queries};
+use crate::matrix::try_zeros;
+use crate::neighbors::NeighborIndex;
 use crate::points::Points;
 use crate::progress::Progress;
 
@@ -11,7 +12,7 @@ use crate::progress::Progress;
 const NEIGHBORS_PER_BATCH: usize = 1 << 24;
 
 /// Calls `each` for consecutive batches of `centres`: the index of the first centre, the batch, and the k nearest other
-/// rows of each of its centres.
+/// rows of each of its centres, ascending.
 pub(crate) fn for_each_batch(
     points: &Points,
     index: &dyn NeighborIndex,
@@ -26,8 +27,33 @@ pub(crate) fn for_each_batch(
     }
     let batch = (NEIGHBORS_PER_BATCH / k.max(1)).max(1);
     for (number, rows) in centres.chunks(batch).enumerate() {
-        let found = index.search(Queries::Rows(rows), k, progress)?;
-        each(number * batch, rows, found.indices.view())?;
+        let lists = index.lists(rows, k, progress)?;
+        each(number * batch, rows, lists.view())?;
     }
     Ok(())
+}
+
+/// The rows `centres` and the k nearest of each of them, ascending.
+pub fn rows_near(
+    points: &Points,
+    index: &dyn NeighborIndex,
+    centres: &[u32],
+    k: usize,
+    progress: &Progress,
+) -> Result<Vec<u32>> {
+    let count = points.len();
+    let mut wanted = try_zeros::<bool>(count)?;
+    for &centre in centres {
+        wanted[centre as usize] = true;
+    }
+    if centres.len() < count {
+        progress.expect(centres.len());
+        for_each_batch(points, index, centres, k, progress, |_, _, lists| {
+            for &row in lists {
+                wanted[row as usize] = true;
+            }
+            Ok(())
+        })?;
+    }
+    Ok((0..count as u32).filter(|&row| wanted[row as usize]).collect())
 }

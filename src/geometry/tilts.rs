@@ -10,7 +10,7 @@ use crate::simd::{Kernel, LANES, Level, Vector, Work, add_multiple, dot};
 use super::cholesky::{Cholesky, orthonormalise};
 use super::estimate::{FormEstimate, Sizes};
 use super::fit::{Fitter, fill_lanes, project_out, tilt};
-use super::patch::{GROUP, Patch, add_group};
+use super::patch::{GROUP, Patch, add_group, add_product};
 use super::polynomial::Polynomial;
 
 /// The degree of the potential.
@@ -174,15 +174,14 @@ impl<'a, V: Vector> Tilts<'a, V> {
     /// Adds the rows collected so far, up to four, to the normal equations; missing ones have weight zero.
     #[inline(always)]
     fn flush(&mut self) {
-        let (dim, q) = (self.dim, self.polynomial.len() - 1);
+        let q = self.polynomial.len() - 1;
         self.weighted[self.rows * q..].fill(V::ZERO);
         self.rows = 0;
         for i in 0..q {
             let row = &mut self.gram[i * q..i * q + i + 1];
             add_group(row, &self.weighted, q, i, &self.plain, 0);
-            let row = &mut self.beta[i * dim..(i + 1) * dim];
-            add_group(row, &self.weighted, q, i, &self.right, 0);
         }
+        add_product(&mut self.beta, &self.weighted, &self.right);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Two fits for noisy points: foot points and tangents first, then II from the tilts of the tangents.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, s};
 
 use crate::error::Result;
 use crate::matrix::{matrix, try_zeros};
@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use super::estimate::{FormEstimate, Sizes};
 use super::fit::fitter;
 use super::records::{Output, fit_each};
-use super::search::for_each_batch;
+use super::search::{for_each_batch, rows_near};
 use super::tilts::{POTENTIAL, tilt_fitter};
 
 /// Foot points are not ordered as the points are. So the second stage chooses among the foot points of more of the
@@ -28,6 +28,16 @@ pub struct TwoStage {
     pub second: usize,
     /// What noise adds to |II|² after the second stage, as a share of what it adds after the first.
     pub variance_ratio: f64,
+    /// How many of the first columns decide which points are neighbours; the others only take part in the fits.
+    pub columns: usize,
+}
+
+impl TwoStage {
+    /// Points of d columns as the search sees them.
+    fn searched<'a>(&self, values: &'a [f64]) -> Result<Points<'a>> {
+        let table = matrix(values, values.len() / self.first.dim, self.first.dim);
+        Points::new(table.slice_move(s![.., ..self.columns]))
+    }
 }
 
 /// Validity, noise, what it adds to |II|² and |tr II|², offset and tangent of the first stage at some rows.
@@ -174,8 +184,11 @@ pub fn two_stage_forms(
 ) -> Result<Array2<f64>> {
     let Sizes { neighbors: k1, dim, intrinsic: m, .. } = plan.first.check()?;
     let second = Sizes { neighbors: plan.second, order: POTENTIAL, ..plan.first }.check()?;
-    let index = neighbors::index(points, algorithm, progress)?;
-    let rows = needed(points, index.as_ref(), centres, plan.second, progress)?;
+    let searched = plan.searched(points.as_slice())?;
+    let index = neighbors::index(&searched, algorithm, progress)?;
+    // The rows whose foot points the second stage may need.
+    let spare = foot_points(points.len(), plan.second);
+    let rows = rows_near(points, index.as_ref(), centres, spare, progress)?;
     progress.expect(2 * rows.len() + 2 * centres.len());
     let first =
         First::new(points, index.as_ref(), &rows, Sizes { neighbors: k1, ..plan.first }, progress)?;
@@ -203,7 +216,8 @@ pub fn two_stage_forms(
         );
     }
     let feet = Points::new(matrix(&surface.feet, surface.feet.len() / dim, dim))?;
-    let among_feet = neighbors::index(&feet, algorithm, progress)?;
+    let searched = plan.searched(feet.as_slice())?;
+    let among_feet = neighbors::index(&searched, algorithm, progress)?;
     let mut found = try_zeros::<f64>(wanted.len().saturating_mul(width))?;
     for_each_batch(
         &feet,
@@ -227,32 +241,6 @@ pub fn two_stage_forms(
 /// How many of the nearest of n points have foot points that a second stage of k neighbours may need.
 pub fn foot_points(n: usize, k: usize) -> usize {
     ((SPARE * k as f64) as usize + SPARE_POINTS).min(n - 1)
-}
-
-/// The rows whose foot points the second stage at `centres` may need, ascending.
-fn needed(
-    points: &Points,
-    index: &dyn NeighborIndex,
-    centres: &[u32],
-    k: usize,
-    progress: &Progress,
-) -> Result<Vec<u32>> {
-    let count = points.len();
-    let k = foot_points(count, k);
-    let mut wanted = try_zeros::<bool>(count)?;
-    for &centre in centres {
-        wanted[centre as usize] = true;
-    }
-    if centres.len() < count {
-        progress.expect(centres.len());
-        for_each_batch(points, index, centres, k, progress, |_, _, lists| {
-            for &row in lists {
-                wanted[row as usize] = true;
-            }
-            Ok(())
-        })?;
-    }
-    Ok((0..count as u32).filter(|&row| wanted[row as usize]).collect())
 }
 
 /// Stands for the foot point of a row that has none in the first stage.

@@ -3,6 +3,8 @@
 //! They begin with the smallest node around them that has enough rows. From then on every query has a threshold, the k-th
 //! smallest squared distance so far, and a leaf is visited only by those that it may have a neighbour for.
 
+use ndarray::Array2;
+
 use crate::error::Result;
 use crate::matrix::try_zeros;
 use crate::points::Points;
@@ -10,7 +12,10 @@ use crate::progress::Progress;
 use crate::simd::{Level, Vector, Work};
 
 use super::leaves::{LEAF, Leaves, Node, Sides, larger, sum};
-use super::queries::{MISSING, NeighborIndex, Neighbors, Queries, Query, fill_in_order};
+use super::queries::{
+    MISSING, NeighborIndex, Neighbors, Queries, Query, fill_in_order, fill_rows_in_order,
+};
+use super::row_order::Marks;
 use super::spatial_order::queries_nearby;
 
 /// Queries that one thread answers before it takes others.
@@ -50,16 +55,26 @@ fn boxed<'a, const D: usize>(
 impl<const D: usize> NeighborIndex for Leaves<'_, D> {
     fn search(&self, queries: Queries, k: usize, progress: &Progress) -> Result<Neighbors> {
         let order = queries_nearby(&self.order, queries, LEAF, progress)?;
-        let level = Level::current();
         fill_in_order(&order, k, QUERIES_PER_TASK, progress, |numbers, indices, squared| {
             let mut search = Search::new(self, k)?;
             let lines = indices.chunks_mut(LEAF * k).zip(squared.chunks_mut(LEAF * k));
             for (numbers, (indices, squared)) in numbers.chunks(LEAF).zip(lines) {
-                progress.check()?;
-                search
-                    .begin(numbers.iter().map(|number| queries.get(self.points, *number as usize)));
-                search.run(level);
+                search.answer(queries, numbers, progress)?;
                 search.write(indices, squared);
+            }
+            Ok(())
+        })
+    }
+
+    fn lists(&self, centres: &[u32], k: usize, progress: &Progress) -> Result<Array2<u32>> {
+        let queries = Queries::Rows(centres);
+        let order = queries_nearby(&self.order, queries, LEAF, progress)?;
+        fill_rows_in_order(&order, k, QUERIES_PER_TASK, progress, |numbers, rows| {
+            let mut search = Search::new(self, k)?;
+            let mut marks = Marks::new(self.points.len())?;
+            for (numbers, rows) in numbers.chunks(LEAF).zip(rows.chunks_mut(LEAF * k)) {
+                search.answer(queries, numbers, progress)?;
+                search.write_rows(rows, &mut marks);
             }
             Ok(())
         })
@@ -104,8 +119,17 @@ impl<'s, const D: usize> Search<'s, D> {
         })
     }
 
+    /// Finds the neighbours of the queries numbered `numbers`.
+    fn answer(&mut self, queries: Queries, numbers: &[u32], progress: &Progress) -> Result<()> {
+        progress.check()?;
+        let points = self.tree.points;
+        self.begin(numbers.iter().map(|number| queries.get(points, *number as usize)));
+        Level::current().vectorized(Descent(self));
+        Ok(())
+    }
+
     /// Takes up the next queries.
-    pub(super) fn begin<'q>(&mut self, queries: impl ExactSizeIterator<Item = Query<'q>>) {
+    fn begin<'q>(&mut self, queries: impl ExactSizeIterator<Item = Query<'q>>) {
         self.count = queries.len();
         self.found = [0; LEAF];
         self.thresholds = [-1.0; LEAF];
@@ -133,11 +157,6 @@ impl<'s, const D: usize> Search<'s, D> {
             node = nearer;
         }
         node
-    }
-
-    /// Finds the neighbours of all queries.
-    pub(super) fn run(&mut self, level: Level) {
-        level.vectorized(Descent(self));
     }
 
     #[inline(always)]
@@ -244,6 +263,18 @@ impl<'s, const D: usize> Search<'s, D> {
         }
     }
 
+    /// Writes a line for each query, in ascending order of the rows. Every query has k neighbours.
+    fn write_rows(&mut self, rows: &mut [u32], marks: &mut Marks) {
+        for (lane, rows) in rows.chunks_exact_mut(self.k).enumerate() {
+            self.thin_out(lane);
+            let keys = &self.keys[lane * self.room..][..self.k];
+            for (key, row) in keys.iter().zip(&mut *rows) {
+                *row = *key as u32;
+            }
+            marks.sort(rows);
+        }
+    }
+
     /// Writes a line for each query, nearest first.
     pub(super) fn write(&mut self, indices: &mut [u32], squared: &mut [f64]) {
         let lines = indices.chunks_exact_mut(self.k).zip(squared.chunks_exact_mut(self.k));
@@ -285,10 +316,8 @@ impl<const D: usize> Work for Descent<'_, '_, D> {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::Array2;
-
     use super::super::leaves::MOST_COLUMNS;
-    use super::super::{Algorithm, search};
+    use super::super::{Algorithm, index as index_of, search};
     use super::*;
 
     fn cloud(rows: usize, columns: usize, levels: usize) -> Array2<f64> {
@@ -319,6 +348,13 @@ mod tests {
                 let leaves = index(&points, &progress).unwrap();
                 // One column of few levels has too many rows that coincide.
                 let Some(leaves) = leaves else { continue };
+                for k in [1, 31, 300].map(|k: usize| k.min(rows - 1)) {
+                    let brute = index_of(&points, Algorithm::Brute, &progress).unwrap();
+                    let expected = brute.lists(&some, k, &progress).unwrap();
+                    let found = leaves.lists(&some, k, &progress).unwrap();
+                    assert_eq!(found, expected, "{rows} × {columns}, {levels}, k = {k}");
+                    assert!(found.rows().into_iter().all(|row| row.is_sorted()));
+                }
                 for queries in all {
                     for k in [2, 31, 300].map(|k: usize| k.min(rows - 1)) {
                         let found = leaves.search(queries, k, &progress).unwrap();

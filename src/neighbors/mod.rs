@@ -23,6 +23,7 @@ mod rank_groups;
 mod rank_pairs;
 mod rankings;
 mod ranks;
+mod row_order;
 mod shortlist;
 mod spatial_order;
 mod tally;

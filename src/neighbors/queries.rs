@@ -94,6 +94,15 @@ impl<'a> Queries<'a> {
 pub trait NeighborIndex: Sync {
     /// The k nearest rows of every query.
     fn search(&self, queries: Queries, k: usize, progress: &Progress) -> Result<Neighbors>;
+
+    /// The k nearest rows of each of the rows `centres`, itself left out, in ascending order of their numbers: for callers that
+    /// need no distances.
+    fn lists(&self, centres: &[u32], k: usize, progress: &Progress) -> Result<Array2<u32>> {
+        let mut lists = self.search(Queries::Rows(centres), k, progress)?.indices;
+        let rows = lists.as_slice_mut().expect("row-major");
+        rows.par_chunks_mut(k.max(1)).for_each(<[u32]>::sort_unstable);
+        Ok(lists)
+    }
 }
 
 /// Fills one line per query, in parallel blocks of at most `block` queries.
@@ -173,6 +182,31 @@ where
     })?;
     let (indices, squared) = lines.into_inner().expect("no thread panics while it copies");
     Ok(Neighbors::from_lines(k, indices, squared))
+}
+
+/// The same as [`fill_in_order`] for row numbers without distances.
+pub(super) fn fill_rows_in_order<F>(
+    order: &[u32],
+    k: usize,
+    block: usize,
+    progress: &Progress,
+    fill: F,
+) -> Result<Array2<u32>>
+where
+    F: Fn(&[u32], &mut [u32]) -> Result<()> + Sync,
+{
+    let lines = Mutex::new(try_zeros::<u32>(order.len().saturating_mul(k))?);
+    order.par_chunks(block).try_for_each(|numbers| {
+        let mut rows = try_zeros(numbers.len() * k)?;
+        fill(numbers, &mut rows)?;
+        let lines = &mut *lines.lock().expect("no thread panics while it copies");
+        for (number, rows) in numbers.iter().zip(rows.chunks_exact(k)) {
+            lines[*number as usize * k..(*number as usize + 1) * k].copy_from_slice(rows);
+        }
+        progress.advance(numbers.len())
+    })?;
+    let lines = lines.into_inner().expect("no thread panics while it copies");
+    Ok(Array2::from_shape_vec((order.len(), k), lines).expect("one line of k per query"))
 }
 
 /// Writes sorted candidates, those within the bound, to one line of the result.

@@ -1,12 +1,12 @@
 //! Second fundamental forms and curvatures for Python: one record of numbers for each point.
 
 use ndarray::{Array2, Axis};
-use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use super::{chosen_rows, neighborhoods, parse_algorithm, run};
 use crate::geometry::{self, Output, Scale, Sizes, TwoStage};
-use crate::neighbors::Queries;
+use crate::neighbors::{self, Queries};
 use crate::points::Points;
 
 /// Tangent, second fundamental form and errors at some rows of x, or the curvatures alone, by one fit.
@@ -42,10 +42,11 @@ pub(super) fn second_forms<'py>(
     Ok(records.into_pyarray(py))
 }
 
-/// The same by two stages, of k and of `second` neighbours.
+/// The same by two stages, of k and of `second` neighbours, which are found in the first `columns`.
 #[pyfunction]
 #[pyo3(signature = (
-    x, k, second, intrinsic_dim, order, variance_ratio, scalars, points, algorithm, n_jobs, progress
+    x, k, second, intrinsic_dim, order, variance_ratio, scalars, points, algorithm, n_jobs, progress,
+    columns = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
 pub(super) fn two_stage_forms<'py>(
@@ -61,6 +62,7 @@ pub(super) fn two_stage_forms<'py>(
     algorithm: &str,
     n_jobs: usize,
     progress: Option<Py<PyAny>>,
+    columns: Option<usize>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let algorithm = parse_algorithm(algorithm)?;
     let x = x.as_array();
@@ -70,10 +72,33 @@ pub(super) fn two_stage_forms<'py>(
         let first = Sizes { neighbors: k, dim: points.dim(), intrinsic: intrinsic_dim, order };
         let rows = chosen.map(|chosen| chosen_rows(&points, chosen)).transpose()?;
         let centres = rows.unwrap_or_else(|| all_rows(&points));
-        let plan = TwoStage { first, second, variance_ratio };
+        let columns = columns.unwrap_or(points.dim());
+        let plan = TwoStage { first, second, variance_ratio, columns };
         geometry::two_stage_forms(&points, &centres, plan, algorithm, output(scalars), progress)
     })?;
     Ok(records.into_pyarray(py))
+}
+
+/// The rows `points` of x and the k nearest of each of them, ascending.
+#[pyfunction]
+#[pyo3(signature = (x, points, k, algorithm, n_jobs))]
+pub(super) fn rows_near<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray2<'py, f64>,
+    points: PyReadonlyArray1<'py, i64>,
+    k: usize,
+    algorithm: &str,
+    n_jobs: usize,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let algorithm = parse_algorithm(algorithm)?;
+    let (x, chosen) = (x.as_array(), points.as_array().insert_axis(Axis(1)));
+    let rows = run(py, n_jobs, None, |progress| {
+        let points = Points::new(x)?;
+        let centres = chosen_rows(&points, chosen)?;
+        let index = neighbors::index(&points, algorithm, progress)?;
+        geometry::rows_near(&points, index.as_ref(), &centres, k, progress)
+    })?;
+    Ok(PyArray1::from_iter(py, rows.into_iter().map(i64::from)))
 }
 
 /// For growing k at a sample of rows: k, estimated squared error of the form, what noise adds to it, radius and the share

@@ -75,7 +75,7 @@ pub(super) fn part_second_stage<'py>(
         let second = lists.ncols();
         let first =
             Sizes { neighbors: second, dim: feet.dim(), intrinsic: intrinsic_dim, order: 3 };
-        let plan = TwoStage { first, second, variance_ratio };
+        let plan = TwoStage { first, second, variance_ratio, columns: feet.dim() };
         let (lists, output) = (lists.view(), output(scalars));
         geometry::second_stage(&feet, tangents, errors, &centres, lists, plan, output, progress)
     })?;

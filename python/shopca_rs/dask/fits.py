@@ -155,10 +155,14 @@ def _as_the_chunks(parts: Sequence[Delayed], blocks: Sequence[list[Group]], chun
 
 
 def _one_stage(near: Neighborhoods, fit: Fit) -> Matrix:
+    return _forms(near, near.lists, fit)
+
+
+def _forms(near: Neighborhoods, lists: NDArray[np.int64], fit: Fit) -> Matrix:
     return _core.part_forms(
         x=near.table,
         points=near.centres,
-        neighbors=near.lists,
+        neighbors=lists,
         intrinsic_dim=fit.m,
         order=fit.plan.order,
         scalars=fit.scalars,
@@ -168,7 +172,7 @@ def _one_stage(near: Neighborhoods, fit: Fit) -> Matrix:
 
 def _feet_and_tangents(near: Neighborhoods, fit: Fit) -> Matrix:
     count, d, m = len(near.own), fit.d, fit.m
-    found = _one_stage(near, fit._replace(scalars=False))
+    found = _forms(near, near.ascending, fit._replace(scalars=False))
     offset, tangent = found[:, HEAD : HEAD + d], found[:, HEAD + d : HEAD + d + d * m]
     valid = found[:, :1]
     return np.concatenate(
@@ -197,7 +201,7 @@ def _second_stage(near: Neighborhoods, fit: Fit) -> Matrix:
             tangents=near.extra,
             errors=near.own[known, stage.errors],
             points=near.centres[known],
-            neighbors=near.lists[known],
+            neighbors=near.ascending[known],
             intrinsic_dim=fit.m,
             variance_ratio=fit.ratio,
             scalars=fit.scalars,

@@ -12,7 +12,6 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from .. import _core
-from ..geometry.cloud import quickest
 from ..neighbors import Algorithm
 from .blocks import Group, Matrix, rows_of
 from .candidates import ALL, Columns
@@ -56,6 +55,12 @@ class Neighborhoods:
     lists: NDArray[np.int64]
     squared: Matrix
     sizes: list[int]
+
+    @property
+    def ascending(self) -> NDArray[np.int64]:
+        """The lists in ascending order of the row numbers, as two stages in memory take them."""
+        order = np.argsort(self.numbers[self.lists], axis=1)
+        return np.take_along_axis(self.lists, order, axis=1)
 
     def unions(self) -> list[Rows]:
         """Return the rows of each group and all their neighbours, each once.
@@ -138,16 +143,15 @@ class Searcher(NamedTuple):
         list of Delayed
             What `finish` returns for each block.
         """
-        algorithm = quickest(self.algorithm, k)
         if self.mode == "sharded":
             ends = [
                 partial(_at_the_end, columns=columns, sizes=[len(group) for group in block], finish=finish)
                 for block in blocks
             ]
-            return sharded(chunks, blocks, Search(k, algorithm, columns), self.crew, ends)
+            return sharded(chunks, blocks, Search(k, self.algorithm, columns), self.crew, ends)
         whole = delayed(_whole, pure=True)(loaded(chunks), columns)
         search_in = delayed(_in_whole, pure=True)
-        return [search_in(whole, block, k, algorithm, columns, finish) for block in blocks]
+        return [search_in(whole, block, k, self.algorithm, columns, finish) for block in blocks]
 
 
 # These run on the workers, each on one thread: a worker runs as many tasks at once as it has threads.

@@ -12,14 +12,6 @@ from ..neighbors import Algorithm
 from .dimension import IntrinsicDimension, intrinsic_dimension
 from .fit_plan import Plan, noise_response
 
-# From this many neighbours on, brute force is faster than a tree; as in src/geometry/search.rs.
-MANY_NEIGHBORS = 100
-
-
-def quickest(algorithm: Algorithm, k: int) -> Algorithm:
-    """Return how k neighbours are searched: as given, or by brute force if they are many."""
-    return "brute" if algorithm == "auto" and k >= MANY_NEIGHBORS else algorithm
-
 
 class Table(NamedTuple):
     """A `Cloud` in memory.
@@ -64,24 +56,16 @@ class Table(NamedTuple):
 
     def responses(self, rows: NDArray[np.int64], m: int, plan: Plan, seed: int) -> NDArray[np.float64]:
         """Return the `noise_response` at each of some rows."""
-        feet = self._neighbors(rows, _core.foot_points(len(self.points), plan.second_neighbors or 0))
+        spare = _core.foot_points(len(self.points), plan.second_neighbors or 0)
         found = []
-        for row, near in zip(rows, feet, strict=True):
-            centres = np.append(near, row)
-            seen = np.unique(np.append(self._neighbors(centres, plan.n_neighbors), centres))
+        for row in rows:
+            # Points whose foot points the second stage may need, then all neighbours of their first stage.
+            feet = self._near(np.array([row]), spare)
+            seen = self._near(feet, plan.n_neighbors)
             place = int(np.searchsorted(seen, row))
             around = self.points[seen]
             found.append(noise_response(around, place, m, plan, (seed, int(row)), self.threads))
         return np.array(found)
 
-    def _neighbors(self, rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-        indices, _ = _core.k_neighbors(
-            x=self.points,
-            k=k,
-            queries=None,
-            points=rows,
-            algorithm=quickest(self.algorithm, k),
-            n_jobs=self.threads,
-            progress=None,
-        )
-        return indices
+    def _near(self, rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+        return _core.rows_near(x=self.points, points=rows, k=k, algorithm=self.algorithm, n_jobs=self.threads)

@@ -217,7 +217,8 @@ def noise_response(
 ) -> tuple[float, float]:
     """Return what unit noise in one column adds to |II|² at a point, after two stages and after the first.
 
-    Columns of tiny noise are appended to the points, and II in these columns is the response.
+    Columns of tiny noise are appended to the points, and II in these columns is the response. Neighbours are
+    those without the noise.
 
     Parameters
     ----------
@@ -252,6 +253,7 @@ def noise_response(
         algorithm="auto",
         n_jobs=threads,
         progress=None,
+        columns=d,
     )
     if record[0] != 1:
         return np.nan, np.nan
