@@ -43,9 +43,9 @@ from .spectrum import (
 Matrix = NDArray[np.float64]
 Step = tuple[Callable[[int], Bounds | None], int]
 
-# For smaller matrices, all spectra are computed faster than bounds on them.
+# For smaller matrices, the symmetric spectra of all α are computed faster than better bounds.
 SMALLEST = 128
-# For even smaller ones, all spectra are computed faster than symmetric ones.
+# For even smaller ones, nothing is faster than all general spectra.
 _FEW = 16
 # Number of symmetric spectra over the grid that are computed first.
 _ANCHORS = 5
