@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 import rivals
@@ -103,18 +103,24 @@ def automatic(page: Page, n: int) -> None:
     rng = np.random.default_rng(0)
     X = shapes.noisy(shapes.torus(n, rng).points, 0.01, rng)
     sample = np.random.RandomState(0).permutation(n)[:200]
-    taken = race(
-        {
-            "twin": lambda: twin.automatic(X, 2, sample),
-            "here": lambda: second_fundamental_form(X, intrinsic_dim=2),
-        },
-        1,
-    )
+    calls: dict[str, Callable[[], object]] = {
+        "twin": lambda: twin.automatic(X, 2, sample),
+        "here": lambda: second_fundamental_form(X, intrinsic_dim=2),
+    }
+    taken = {}
+    with threadpool_limits(1):
+        for name, call in calls.items():
+            start = np.array([perf_counter(), process_time()])
+            call()
+            taken[name] = np.array([perf_counter(), process_time()]) - start
     page.block(
         "automatic",
-        "The automatic call on a torus with 1 % noise",
-        "n | NumPy | here | ratio",
-        [f"{n} | {taken['twin']:.1f} s | {taken['here']:.2f} s | {taken['twin'] / taken['here']:.1f}"],
+        "The automatic call on a torus with 1 % noise; processor time is that of all threads together",
+        "n | time | NumPy | here | ratio",
+        [
+            f"{n} | {clock} | {theirs:.1f} s | {ours:.2f} s | {theirs / ours:.1f}"
+            for clock, theirs, ours in zip(("elapsed", "processor"), *taken.values(), strict=True)
+        ],
     )
 
 

@@ -353,7 +353,7 @@ mod tests {
                     let expected = brute.lists(&some, k, &progress).unwrap();
                     let found = leaves.lists(&some, k, &progress).unwrap();
                     assert_eq!(found, expected, "{rows} × {columns}, {levels}, k = {k}");
-                    assert!(found.rows().into_iter().all(|row| row.is_sorted()));
+                    assert!(found.rows().into_iter().all(|row| row.iter().is_sorted()));
                 }
                 for queries in all {
                     for k in [2, 31, 300].map(|k: usize| k.min(rows - 1)) {
