@@ -1,9 +1,10 @@
 """Quality of an embedding against scikit-learn and, where it is installed, zadu.
 
-``python benches/quality.py [--rows N] [--columns D] [--neighbors K] [--large N D]`` measures
+``python benches/quality.py [--rows N] [--columns D] [--neighbors K] [--large N D] [--rounds R]`` measures
 trustworthiness and continuity of two columns, both sides in this process: the wall-clock time, the
 CPU time of all threads and the peak memory. Then the larger table by itself, in units of the
-neighbour search of the same table. ``--large 0 0`` leaves it out. On a busy machine compare CPU time.
+neighbour search of the same table: medians of R rounds, in which the calls take turns. ``--large 0 0``
+leaves it out. On a busy machine compare CPU time.
 """
 
 from __future__ import annotations
@@ -81,16 +82,30 @@ def against_others(n: int, d: int, k: int) -> None:
     print(f"  largest difference: {np.abs(difference).max():.1e}")
 
 
-def against_search(n: int, d: int, k: int) -> None:
+def median(costs: list[Cost]) -> Cost:
+    """Return the medians of times, and the largest memory."""
+    seconds, processor = (float(np.median([cost[at] for cost in costs])) for at in range(2))
+    return Cost(seconds, processor, max(cost.megabytes for cost in costs), costs[-1].value)
+
+
+def against_search(n: int, d: int, k: int, rounds: int) -> None:
     X, Z = cloud(n, d)
     print(f"\n{n} rows, {d} columns, k = {k}: data of {X.nbytes / 1e6:.1f} MB; ratios to the search")
-    search = measure(lambda: k_neighbors(X, k))
-    show("k_neighbors", search, search)
-    parts = [measure(lambda: trustworthiness(X, Z, k)), measure(lambda: continuity(X, Z, k))]
-    for name, part in zip(("trustworthiness", "continuity"), parts, strict=True):
+    calls: dict[str, Callable[[], Any]] = {
+        "k_neighbors": lambda: k_neighbors(X, k),
+        "trustworthiness": lambda: trustworthiness(X, Z, k),
+        "continuity": lambda: continuity(X, Z, k),
+    }
+    costs: dict[str, list[Cost]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            costs[name].append(measure(call))
+    parts = {name: median(each) for name, each in costs.items()}
+    search, *measures = parts.values()
+    for name, part in parts.items():
         show(name, part, search)
-    together = [sum(part[at] for part in parts) for at in range(2)]
-    show("both", Cost(*together, max(part.megabytes for part in parts), None), search)
+    together = [sum(part[at] for part in measures) for at in range(2)]
+    show("both", Cost(*together, max(part.megabytes for part in measures), None), search)
     for sample in (1000,):
         sampled = measure(lambda sample=sample: quality(X, Z, k, sample=sample))
         show(f"quality, a sample of {sample}", sampled, search)
@@ -104,12 +119,13 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--neighbors", type=int, default=5)
     parser.add_argument("--large", type=int, nargs=2, default=(100_000, 20), metavar=("N", "D"))
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     print(f"{'':44s}{'clock':>11s}{'processor':>12s}{'memory':>13s}{'ratios':>16s}")
     if options.rows:
         against_others(options.rows, options.columns, options.neighbors)
     if options.large[0]:
-        against_search(*options.large, options.neighbors)
+        against_search(*options.large, options.neighbors, options.rounds)
 
 
 if __name__ == "__main__":

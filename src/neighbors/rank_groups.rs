@@ -20,7 +20,7 @@ use super::rankings::{Rankings, places};
 const MOST_TOGETHER: usize = 8;
 
 /// So many targets are compared with all rows of a group sooner than boxes tell which of them need it.
-const FEW_TARGETS: usize = 8;
+pub(super) const FEW_TARGETS: usize = 8;
 
 /// All rows in groups, and in several groups together.
 pub(super) struct Groups<'b> {

@@ -24,7 +24,7 @@ use super::candidate::{Candidate, squared_distance};
 use super::filter_kernel::{MOST_ROWS, rows_per_tile};
 use super::given::check_targets;
 use super::queries::{Queries, Query};
-use super::rank_groups::Groups;
+use super::rank_groups::{FEW_TARGETS, Groups};
 use super::rank_pairs;
 use super::rankings::{Line, Rankings};
 use super::spatial_order::queries_nearby;
@@ -32,8 +32,14 @@ use super::spatial_order::queries_nearby;
 /// Tiles of queries that are sent through all groups to see how many of them boxes rule out.
 const SAMPLED_TILES: usize = 6;
 
-/// What it takes to compare a sum with its bands, in columns of the product.
-const TALLY: f64 = 10.0;
+/// What it takes to compare a sum with the band of one target, in columns of the product.
+const COMPARISON: f64 = 2.0;
+
+/// How much longer that takes from both rows of a pair.
+const BOTH_ROWS: f64 = 1.2;
+
+/// The share of targets that boxes leave open where there are more than [`FEW_TARGETS`].
+const OPEN_TARGETS: f64 = 0.5;
 
 /// The rank of each of `targets` from its query, one line for each query; queries are rows of `points`.
 ///
@@ -152,7 +158,9 @@ fn pairs_pay<'q>(
         visited += groups.count(&mut Rankings::new(brute, k, lines)?, progress)?;
     }
     let visited = visited as f64 / (SAMPLED_TILES * groups.len()) as f64;
-    Ok(visited * (columns + TALLY) > 0.5 * columns + TALLY)
+    let comparisons = COMPARISON * k as f64;
+    let open = if k <= FEW_TARGETS { comparisons } else { OPEN_TARGETS * comparisons };
+    Ok(visited * (columns + open) > 0.5 * columns + BOTH_ROWS * comparisons)
 }
 
 #[cfg(test)]
