@@ -61,6 +61,18 @@ def leading_eigenvectors(matrix: Matrix, values: NDArray[Any], m: int) -> NDArra
     return vectors
 
 
+def real_columns(values: NDArray[Any], vectors: NDArray[Any], m: int) -> Matrix:
+    """Turn the m leading eigenvectors into real unit columns."""
+    columns = np.empty((len(vectors), m))
+    second = False
+    for j in range(m):
+        # A conjugate pair gives the real and the imaginary part of its first vector.
+        columns[:, j] = vectors[:, j - 1].imag if second else vectors[:, j].real
+        second = bool(values[j].imag) and not second
+    unit: Matrix = columns / np.linalg.norm(columns, axis=0)
+    return unit
+
+
 def _inverse_iteration(matrix: Matrix, value: Any, size: float) -> NDArray[Any] | None:
     n = len(matrix)
     # The shift misses the eigenvalue by rounding, so that the matrix is not singular.

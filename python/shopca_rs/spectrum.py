@@ -23,6 +23,7 @@ from .arguments import (
     as_spectrum,
     as_weight,
 )
+from .partial_eigen import real_columns
 
 Matrix = NDArray[np.float64]
 Criterion = Literal["mass", "eigenvalue"]
@@ -295,18 +296,7 @@ def leading_directions(matrix: ArrayLike, m: int) -> Directions:
         order = _order(values)
         values, vectors = values[order], vectors[:, order]
         values = values if values.imag.any() else values.real
-    return Directions(values, unit_columns(values, vectors, m))
-
-
-def unit_columns(values: NDArray[Any], vectors: NDArray[Any], m: int) -> Matrix:
-    """Turn the m leading eigenvectors into real unit columns with the signs of scikit-learn's PCA."""
-    columns = np.empty((len(vectors), m))
-    second = False
-    for j in range(m):
-        # A conjugate pair gives the real and the imaginary part of its first vector.
-        columns[:, j] = vectors[:, j - 1].imag if second else vectors[:, j].real
-        second = bool(values[j].imag) and not second
-    return fix_signs((columns / np.linalg.norm(columns, axis=0)).T).T
+    return Directions(values, fix_signs(real_columns(values, vectors, m).T).T)
 
 
 def leading_ratios(numerator: ArrayLike, denominator: ArrayLike, m: int) -> Directions:

@@ -17,7 +17,7 @@ from ..alpha_search import SMALLEST, all_gaps, best_alpha
 from ..arguments import RandomState, as_grid, as_threads, as_weight
 from ..blas_threads import one_blas_thread
 from ..operators import DEGENERATE, Degenerate, mean_shape_operator
-from ..partial_eigen import leading_eigenvectors
+from ..partial_eigen import leading_eigenvectors, real_columns
 from ..spectrum import (
     Criterion,
     Directions,
@@ -27,7 +27,6 @@ from ..spectrum import (
     fix_signs,
     leading_directions,
     symmetric_part,
-    unit_columns,
 )
 from ..stages import ALPHA, NEIGHBORS, OPERATORS, PCA, Stages, stages
 from ..varying import Varying, on_varying_directions
@@ -242,5 +241,5 @@ def _directions(matrix: Matrix, m: int, spectrum: NDArray[Any] | None) -> Direct
     if spectrum is not None and not np.array_equal(matrix, matrix.T):
         vectors = leading_eigenvectors(matrix, spectrum, m)
         if vectors is not None:
-            return Directions(spectrum, unit_columns(spectrum, vectors, m))
+            return Directions(spectrum, fix_signs(real_columns(spectrum, vectors, m).T).T)
     return leading_directions(matrix, m)
