@@ -3,7 +3,7 @@
 ``python benches/crossover.py [--rows N ...] [--columns D ...] [--neighbors K] [--levels L]`` prints brute
 force's time divided by the tree's on a normal cloud, k = log2 n if not given: above 1 the tree wins. With
 ``--levels`` the points are whole numbers below L, so that many of them coincide. ``--auto`` prints the times
-of both and of "auto" on clouds in three columns of many kinds.
+of both and of "auto" on clouds of many kinds.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ def seconds(X: np.ndarray, k: int, algorithm: str, repeats: int) -> float:
     return min(times)
 
 
-def clouds(n: int) -> dict[str, np.ndarray]:
-    """Clouds in three columns: some that single precision tells apart, some that it does not."""
+def clouds(n: int, d: int) -> dict[str, np.ndarray]:
+    """Clouds of many kinds: some that single precision tells apart, some that it does not."""
     rng = np.random.default_rng(0)
-    normal = rng.normal(size=(n, 3))
-    side = round(n ** (1 / 3))
+    normal = rng.normal(size=(n, d))
+    side = round(n ** (1 / d))
     half = np.arange(n)[:, None] % 2
     return {
         "normal": normal,
         "sphere": normal / np.linalg.norm(normal, axis=1, keepdims=True),
-        "heavy tails": rng.standard_cauchy(size=(n, 3)),
+        "heavy tails": rng.standard_cauchy(size=(n, d)),
         "far from the origin": normal + 1e6,
-        "lattice": np.stack(np.meshgrid(*[np.arange(side) * 1.0] * 3), axis=-1).reshape(-1, 3),
+        "lattice": np.stack(np.meshgrid(*[np.arange(side) * 1.0] * d), axis=-1).reshape(-1, d),
         "16 copies": np.repeat(normal[: n // 16], 16, axis=0),
         "100 copies": np.repeat(normal[: n // 100], 100, axis=0),
         "5000 copies": np.repeat(normal[: n // 5000], 5000, axis=0),
@@ -48,9 +48,9 @@ def clouds(n: int) -> dict[str, np.ndarray]:
     }
 
 
-def compare_auto(n: int, k: int) -> None:
-    print(f"n = {n}, k = {k}\n\n| cloud | brute | kd_tree | auto |\n|---|---:|---:|---:|")
-    for name, X in clouds(n).items():
+def compare_auto(n: int, d: int, k: int) -> None:
+    print(f"n = {n}, d = {d}, k = {k}\n\n| cloud | brute | kd_tree | auto |\n|---|---:|---:|---:|")
+    for name, X in clouds(n, d).items():
         times = [seconds(X, k, algorithm, 2) * 1e3 for algorithm in ("brute", "kd_tree", "auto")]
         print(f"| {name} | " + " | ".join(f"{time:.0f} ms" for time in times) + " |", flush=True)
 
@@ -61,11 +61,12 @@ def main() -> None:
     parser.add_argument("--columns", type=int, nargs="+", default=COLUMNS)
     parser.add_argument("--neighbors", type=int, help="k for every n instead of log2 n")
     parser.add_argument("--levels", type=int, help="whole numbers below this instead of a normal cloud")
-    parser.add_argument("--auto", action="store_true", help="many kinds of clouds in three columns")
+    parser.add_argument("--auto", action="store_true", help="many kinds of clouds, in three columns if not said otherwise")
     options = parser.parse_args()
     if options.auto:
         for n in options.rows if options.rows is not ROWS else (50_000,):
-            compare_auto(n, options.neighbors or round(np.log2(n)))
+            for d in options.columns if options.columns is not COLUMNS else (3,):
+                compare_auto(n, d, options.neighbors or round(np.log2(n)))
         return
     print("n \\ d   " + "".join(f"{d:8d}" for d in options.columns))
     for n in options.rows:

@@ -8,16 +8,17 @@
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::matrix::{try_filled, try_reserve, try_with_capacity, try_zeros};
+use crate::matrix::{try_filled, try_with_capacity, try_zeros};
 use crate::points::Points;
 use crate::progress::Progress;
 use crate::simd::Level;
 
 use super::bounding_boxes::{BoundingBoxes, Probe};
-use super::candidate::{Candidate, Nearest, squared_distance};
-use super::filter::{EVERY_ROW, Filter, pack, single};
+use super::filter::{Filter, pack, single};
 use super::filter_kernel::{self, Found, MOST_ROWS, PANEL_ROWS, rows_per_tile};
-use super::queries::{Query, write_line};
+use super::panel_kernel::CLUSTER;
+use super::queries::Query;
+use super::scan::{Scan, patience};
 use super::shortlist::Shortlist;
 use super::spatial_order;
 
@@ -25,6 +26,9 @@ use super::spatial_order;
 const QUERIES_PER_BLOCK: usize = 192;
 pub(super) const ROWS_PER_GROUP: usize = 4 * PANEL_ROWS;
 pub(super) const BYTES_PER_GROUP: usize = 256 * 1024;
+
+/// Rows that are together halved in panels: the order of the rows halves them in multiples of so many first.
+pub(super) const CLUSTER_ROWS: usize = CLUSTER * PANEL_ROWS;
 
 /// All rows in the layout the kernel reads, beside the rows themselves.
 #[derive(Debug)]
@@ -47,7 +51,7 @@ impl<'a> Brute<'a> {
     pub fn new(points: &'a Points<'a>, progress: &Progress) -> Result<Self> {
         let dim = points.dim();
         let filter = Filter::new(points);
-        let order = spatial_order::nearby(points, PANEL_ROWS, progress)?;
+        let order = spatial_order::nearby(points, &[CLUSTER_ROWS, PANEL_ROWS], progress)?;
         let padded = points.len().next_multiple_of(PANEL_ROWS);
         let mut panels = try_zeros::<f32>(padded.saturating_mul(dim))?;
         let mut norms = try_filled(padded, f32::INFINITY)?;
@@ -72,29 +76,6 @@ impl<'a> Brute<'a> {
         Ok(Self { points, filter, order, panels, norms, group, boxes })
     }
 
-    /// A query that has met no row yet.
-    pub(super) fn scan<'s, 'q>(
-        &self,
-        query: Query<'q>,
-        k: usize,
-        shortlist: Shortlist<'s>,
-    ) -> Scan<'s, 'q> {
-        let mut scan = Scan {
-            lowered_norm: self.filter.lowered_query(query.point),
-            query,
-            shortlist,
-            patience: patience(k),
-            threshold: EVERY_ROW,
-            reach: f32::INFINITY,
-            nearest: Nearest::new(k),
-        };
-        if scan.lowered_norm > f64::NEG_INFINITY {
-            let bound = self.filter.scaled(scan.query.bound);
-            self.look_no_farther(&mut scan, bound);
-        }
-        scan
-    }
-
     /// Answers a list of queries; returns how many groups of rows their tiles have visited.
     pub(super) fn fill<'q>(
         &self,
@@ -111,7 +92,10 @@ impl<'a> Brute<'a> {
         let buffers = sums.chunks_exact_mut(room).zip(places.chunks_exact_mut(room));
         let mut scans: Vec<Scan> = queries
             .zip(buffers)
-            .map(|(query, (sums, places))| self.scan(query, k, Shortlist::new(sums, places)))
+            .map(|(query, (sums, places))| {
+                let gauge = self.filter.product(query.point);
+                self.scan(query, gauge, k, Shortlist::new(sums, places))
+            })
             .collect();
         let mut tiles: Vec<Tile> = Vec::new();
         let mut probes: Vec<Probe> = Vec::new();
@@ -142,31 +126,6 @@ impl<'a> Brute<'a> {
         drop(tiles);
         self.finish(level, &mut scans, indices, squared)?;
         Ok(visited)
-    }
-
-    /// Writes the line of each query that has met all rows.
-    pub(super) fn finish(
-        &self,
-        level: Level,
-        scans: &mut [Scan],
-        indices: &mut [u32],
-        squared: &mut [f64],
-    ) -> Result<()> {
-        let Some(k) = scans.first().map(|scan| scan.nearest.capacity) else { return Ok(()) };
-        let lines = indices.chunks_exact_mut(k).zip(squared.chunks_exact_mut(k));
-        let mut sorted = Vec::new();
-        for (scan, (indices, squared)) in scans.iter_mut().zip(lines) {
-            if scan.shortlist.len() >= scan.wanted() {
-                self.thin_out(level, scan)?;
-            }
-            sorted.clear();
-            try_reserve(&mut sorted, scan.nearest.heap.len() + scan.shortlist.len())?;
-            sorted.extend(scan.nearest.heap.drain());
-            sorted.extend(self.measured(&scan.query, &scan.shortlist));
-            sorted.sort_unstable();
-            write_line(&sorted, scan.query.bound, indices, squared);
-        }
-        Ok(())
     }
 
     /// Offers the rows of one group to each query of the tile.
@@ -206,84 +165,11 @@ impl<'a> Brute<'a> {
         }
         Ok(())
     }
-
-    /// Drops the candidates that enough others are sure to beat.
-    pub(super) fn thin_out(&self, level: Level, scan: &mut Scan) -> Result<()> {
-        if scan.lowered_norm == f64::NEG_INFINITY {
-            return self.measure(scan);
-        }
-        let bound = scan.shortlist.bound(level, scan.wanted());
-        self.look_no_farther(scan, self.filter.farthest(bound, scan.lowered_norm));
-        scan.shortlist.keep(level, scan.threshold);
-        if 2 * scan.shortlist.len() > scan.patience + scan.wanted() {
-            // The filter cannot tell these apart: their distances can.
-            self.measure(scan)?;
-            self.look_no_farther(scan, self.filter.scaled(scan.nearest.worst()));
-        }
-        Ok(())
-    }
-
-    /// Has the query look for rows at most this scaled squared distance away.
-    fn look_no_farther(&self, scan: &mut Scan, squared: f64) {
-        let squared = squared + self.filter.underflow;
-        scan.threshold = scan.threshold.min(((squared - scan.lowered_norm) as f32).next_up());
-        scan.reach = scan.reach.min(self.boxes.reach(squared));
-    }
-
-    /// Moves the shortlist candidates to the nearest by their exact distances.
-    fn measure(&self, scan: &mut Scan) -> Result<()> {
-        let Scan { query, shortlist, nearest, .. } = scan;
-        nearest.reserve()?;
-        self.measured(query, shortlist).for_each(|candidate| nearest.offer(candidate));
-        shortlist.clear();
-        Ok(())
-    }
-
-    /// The shortlist candidates with their exact distances, the query itself left out.
-    fn measured(&self, query: &Query, shortlist: &Shortlist) -> impl Iterator<Item = Candidate> {
-        let indices = shortlist.places().iter().map(|place| self.order[*place as usize]);
-        indices.filter(|index| Some(*index) != query.own).map(|index| Candidate {
-            squared: squared_distance(query.point, self.points.row(index as usize)),
-            index,
-        })
-    }
 }
 
 /// Large blocks for the cache, yet several for each thread. The answer does not depend on it.
 pub(super) fn queries_per_block(rows: usize) -> usize {
     (rows / (4 * rayon::current_num_threads())).clamp(MOST_ROWS, QUERIES_PER_BLOCK)
-}
-
-/// How many candidates of a query may wait for their exact distance.
-pub(super) fn patience(k: usize) -> usize {
-    2 * k + 16
-}
-
-/// One query on its way through the panels.
-pub(super) struct Scan<'a, 'q> {
-    pub(super) query: Query<'q>,
-    /// |q|² (1 − ε), or −∞ if the filter says nothing of this query.
-    pub(super) lowered_norm: f64,
-    /// Candidates that passed the filter, perhaps the query itself among them.
-    pub(super) shortlist: Shortlist<'a>,
-    /// How many may wait.
-    patience: usize,
-    /// The largest accumulator of a neighbour, at most, and its reach as the boxes see it.
-    pub(super) threshold: f32,
-    reach: f32,
-    /// The best of those whose distance had to be known before the end.
-    nearest: Nearest,
-}
-
-impl Scan<'_, '_> {
-    pub(super) fn is_full(&self) -> bool {
-        self.shortlist.len() >= self.patience
-    }
-
-    /// The neighbours, and the query itself if it is a row.
-    fn wanted(&self) -> usize {
-        self.nearest.capacity + usize::from(self.query.own.is_some())
-    }
 }
 
 /// Queries that go through the kernel together.
@@ -301,7 +187,7 @@ impl<'t, 'a, 'q> Tile<'t, 'a, 'q> {
         for (threshold, scan) in thresholds.iter_mut().zip(scans.iter()) {
             *threshold = scan.threshold;
         }
-        let packed = pack(level, rounded, scans.iter().map(|scan| scan.lowered_norm))?;
+        let packed = pack(level, rounded, scans.iter().map(|scan| scan.gauge.lowered_norm()))?;
         Ok(Self { scans, packed, thresholds })
     }
 }

@@ -18,6 +18,16 @@
 //! ```text
 //! D (1 − 4ε)  ≤  accumulator + |q|² (1 + 5ε)
 //! ```
+//!
+//! Where few rows are left to compare with, |c − q|² is taken by differences, which cost more and say more: rounding the entries
+//! moves q and c by at most u |q| + u |c| ≤ 2 u |q| + u √D, so that
+//!
+//! ```text
+//! |√accumulator − √D|  ≤  2 u |q| + ε √D
+//! ```
+//!
+//! with the ε above, which has room for the steps of the sum. It matters where neighbours are much nearer than the centre: the product's
+//! error is ε |q|², whatever D is.
 
 use crate::error::Result;
 use crate::matrix::try_zeros;
@@ -37,6 +47,27 @@ const MOST_DOUBLINGS: f64 = 1000.0;
 
 /// The distance between two neighbouring doubles near zero.
 const SMALLEST_STEP: f64 = f64::from_bits(1);
+
+/// What the accumulators of a query say about squared distances.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Gauge {
+    /// |c|² − 2 q·c: a squared distance once |q|² is added, which stands here as |q|² (1 − ε).
+    Product { lowered_norm: f64 },
+    /// |c − q|² itself. Rounding the entries moves q and a c beside it by so much together.
+    Differences { moved: f64 },
+    /// The query is too far away for single precision.
+    Nothing,
+}
+
+impl Gauge {
+    /// |q|² (1 − ε), or −∞ where there are no products with q.
+    pub(super) fn lowered_norm(self) -> f64 {
+        match self {
+            Gauge::Product { lowered_norm } => lowered_norm,
+            Gauge::Differences { .. } | Gauge::Nothing => f64::NEG_INFINITY,
+        }
+    }
+}
 
 /// The map from rows to the filter's single precision, and its error bound.
 #[derive(Debug)]
@@ -83,11 +114,51 @@ impl Filter {
         if norm < LARGEST_NORM { norm } else { f64::NEG_INFINITY }
     }
 
+    /// What products with this query say.
+    pub(super) fn product(&self, query: &[f64]) -> Gauge {
+        match self.lowered_query(query) {
+            f64::NEG_INFINITY => Gauge::Nothing,
+            lowered_norm => Gauge::Product { lowered_norm },
+        }
+    }
+
+    /// What differences from this query say.
+    pub(super) fn differences(&self, query: &[f64]) -> Gauge {
+        match self.product(query) {
+            Gauge::Product { lowered_norm } => {
+                let norm = (lowered_norm / (1.0 - self.bound)).sqrt();
+                Gauge::Differences { moved: 1.01 * f64::from(f32::EPSILON) * norm }
+            }
+            other => other,
+        }
+    }
+
     /// The largest scaled squared distance that a pair with this accumulator can have.
-    pub(super) fn farthest(&self, accumulator: f32, lowered_norm: f64) -> f64 {
+    pub(super) fn farthest(&self, accumulator: f32, gauge: Gauge) -> f64 {
+        let accumulator = f64::from(accumulator);
         // Factors 1.01 are for rounding, of the norms and here.
-        (f64::from(accumulator) + self.raised(lowered_norm)) / (1.0 - 4.0 * 1.01 * self.bound)
-            + 1e-30
+        let farthest = match gauge {
+            Gauge::Product { lowered_norm } => {
+                (accumulator + self.raised(lowered_norm)) / (1.0 - 4.0 * 1.01 * self.bound)
+            }
+            Gauge::Differences { moved } => {
+                (accumulator.sqrt() * (1.0 + self.bound) + moved).powi(2) * (1.0 + self.bound)
+            }
+            Gauge::Nothing => f64::INFINITY,
+        };
+        farthest + 1e-30
+    }
+
+    /// The largest accumulator of a pair with this scaled squared distance.
+    pub(super) fn threshold(&self, squared: f64, gauge: Gauge) -> f32 {
+        let threshold = match gauge {
+            Gauge::Product { lowered_norm } => squared - lowered_norm,
+            Gauge::Differences { moved } => {
+                (squared.sqrt() * (1.0 + self.bound) + moved).powi(2) * (1.0 + self.bound) + 1e-30
+            }
+            Gauge::Nothing => f64::INFINITY,
+        };
+        (threshold as f32).next_up()
     }
 
     /// |q|² (1 + 5ε).

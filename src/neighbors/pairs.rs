@@ -16,11 +16,12 @@ use crate::matrix::{try_with_capacity, try_zeros};
 use crate::progress::Progress;
 use crate::simd::{Level, Vector, Work};
 
-use super::brute::{Brute, Scan, patience};
+use super::brute::Brute;
 use super::filter::pack;
 use super::filter_kernel::{MOST_ROWS, PANEL_ROWS, all_sums, rows_per_tile};
 use super::meetings::meet_all;
 use super::queries::{Neighbors, Queries, write_in_order};
+use super::scan::{Scan, patience};
 use super::shortlist::Shortlist;
 
 /// Rows in a block: whole panels, and whole tiles on every level.
@@ -114,7 +115,8 @@ impl<'b> Block<'b> {
         let mut scans = try_with_capacity(order.len())?;
         scans.extend(order.iter().zip(buffers).map(|(number, (sums, places))| {
             let query = Queries::All.get(brute.points, *number as usize);
-            brute.scan(query, k, Shortlist::new(sums, places))
+            let gauge = brute.filter.product(query.point);
+            brute.scan(query, gauge, k, Shortlist::new(sums, places))
         }));
         let mut packed = try_with_capacity(BLOCK / rows_per_tile(level))?;
         for scans in scans.chunks(rows_per_tile(level)) {
@@ -122,7 +124,7 @@ impl<'b> Block<'b> {
             for scan in scans {
                 rounded.extend(brute.filter.round(scan.query.point));
             }
-            packed.push(pack(level, &rounded, scans.iter().map(|scan| scan.lowered_norm))?);
+            packed.push(pack(level, &rounded, scans.iter().map(|scan| scan.gauge.lowered_norm()))?);
         }
         let mut block = Self {
             first,

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use rayon::prelude::*;
+
 use crate::error::Result;
 use crate::matrix::{try_copied, try_zeros};
 use crate::points::Points;
@@ -15,11 +17,17 @@ use super::queries::Queries;
 /// Rows looked at for the column that varies most.
 const SAMPLE: usize = 64;
 
-/// The numbers of the rows, near ones near each other; halves are multiples of `group` rows, down to one group.
-pub(super) fn nearby(points: &Points, group: usize, progress: &Progress) -> Result<Vec<u32>> {
+/// The numbers of the rows, near ones near each other; halves are multiples of the first of `groups` rows, down to one group, whose
+/// halves are multiples of the next.
+pub(super) fn nearby(points: &Points, groups: &[usize], progress: &Progress) -> Result<Vec<u32>> {
     let mut rows = try_copied(0..points.len() as u32)?;
     let coordinate = |row: &u32, column: usize| points.row(*row as usize)[column];
-    arrange(&mut rows, points.dim(), &coordinate, group, progress)?;
+    let mut parts = rows.len().max(1);
+    for group in groups {
+        rows.par_chunks_mut(parts)
+            .try_for_each(|rows| arrange(rows, points.dim(), &coordinate, *group, progress))?;
+        parts = *group;
+    }
     Ok(rows)
 }
 
@@ -43,7 +51,7 @@ pub(super) fn queries_nearby<'o>(
             Cow::Owned(numbers)
         }
         Queries::Points(queries) | Queries::Within(queries, _) => {
-            Cow::Owned(nearby(queries, group, progress)?)
+            Cow::Owned(nearby(queries, &[group], progress)?)
         }
     })
 }
@@ -108,7 +116,7 @@ mod tests {
             100.0 * (cluster >> j & 1) as f64 + ((i * 31 + j * 17) % 101) as f64 / 101.0
         });
         let points = Points::new(x.view()).unwrap();
-        let order = nearby(&points, 1, &Progress::new()).unwrap();
+        let order = nearby(&points, &[1], &Progress::new()).unwrap();
         let mut rows = order.clone();
         rows.sort_unstable();
         assert!(rows.into_iter().eq(0..500));
@@ -120,7 +128,7 @@ mod tests {
     #[test]
     fn equal_rows_are_halved_like_any_others() {
         let x = Array2::from_elem((100, 2), 3.0);
-        let order = nearby(&Points::new(x.view()).unwrap(), 16, &Progress::new()).unwrap();
+        let order = nearby(&Points::new(x.view()).unwrap(), &[16], &Progress::new()).unwrap();
         assert_eq!(order.len(), 100);
     }
 
@@ -129,6 +137,6 @@ mod tests {
         let x = Array2::from_elem((100, 2), 3.0);
         let progress = Progress::new();
         progress.cancel();
-        assert!(nearby(&Points::new(x.view()).unwrap(), 16, &progress).is_err());
+        assert!(nearby(&Points::new(x.view()).unwrap(), &[16], &progress).is_err());
     }
 }
