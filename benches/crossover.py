@@ -61,7 +61,9 @@ def main() -> None:
     parser.add_argument("--columns", type=int, nargs="+", default=COLUMNS)
     parser.add_argument("--neighbors", type=int, help="k for every n instead of log2 n")
     parser.add_argument("--levels", type=int, help="whole numbers below this instead of a normal cloud")
-    parser.add_argument("--auto", action="store_true", help="many kinds of clouds, in three columns if not said otherwise")
+    parser.add_argument(
+        "--auto", action="store_true", help="many kinds of clouds, in three columns if not said otherwise"
+    )
     options = parser.parse_args()
     if options.auto:
         for n in options.rows if options.rows is not ROWS else (50_000,):

@@ -112,3 +112,10 @@ def neighbor_counts(X):
     """Numbers of neighbours on both sides of the number of columns, each valid for X."""
     n, d = X.shape
     return sorted({k for k in (2, 3, d, d + 1, 2 * d + 2, n // 3) if 2 <= k <= n - 1})
+
+
+def sheet(n, d, seed=0):
+    """Points on a curved surface in many columns, with a little noise."""
+    rng = np.random.default_rng(seed)
+    u = rng.random((n, 2)) @ rng.normal(size=(2, d))
+    return np.sin(2 * u + rng.random(d)) + 0.001 * rng.normal(size=(n, d))

@@ -153,6 +153,21 @@ def test_tight_clusters_far_apart_are_searched_exactly(d):
         assert_nearest(X, both(X, k)[0], range(0, 600, 25), k)
 
 
+@pytest.mark.parametrize("d", [4, 8, 32])
+@pytest.mark.parametrize("make", ["sheet", "far apart", "few distinct"])
+def test_large_clouds_of_few_dimensions_are_searched_exactly(d, make):
+    rng = np.random.default_rng(d)
+    sheet = nasty.sheet(9000, d)
+    X = {
+        "sheet": lambda: sheet,
+        "far apart": lambda: 1e-3 * sheet + 1e4 * (np.arange(9000)[:, None] % 2),
+        "few distinct": lambda: sheet[np.arange(9000) % 50],
+    }[make]()
+    indices, _ = both(X, 16)
+    assert_nearest(X, indices, rng.choice(9000, size=20, replace=False), 16)
+    both(X[:8500], 5, queries=X[8500:] + 0.01)
+
+
 def test_columns_of_very_different_size_are_searched_exactly():
     X = nasty.continuous(900, 6) * 10.0 ** np.array([-12, -6, 0, 0, 3, 6])
     assert_nearest(X, both(X, 7)[0], range(0, 900, 30), 7)

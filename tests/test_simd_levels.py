@@ -47,6 +47,14 @@ def test_neighbours_and_their_distances_are_the_same_to_the_bit(simd_level, n, d
         np.testing.assert_allclose(distances, apart, rtol=1e-14)
 
 
+def test_a_sheet_that_boxes_tell_apart_has_the_neighbours_of_brute_force(simd_level):
+    X = nasty.sheet(9000, 8)
+    indices, distances = shopca_rs.k_neighbors(X, 17)
+    expected, apart = shopca_rs.k_neighbors(X, 17, algorithm="brute")
+    assert np.array_equal(indices, expected)
+    assert distances.tobytes() == apart.tobytes()
+
+
 @pytest.mark.parametrize(("n", "d", "k"), SIZES)
 def test_the_mean_shape_operator_is_the_oracle_s(simd_level, n, d, k):
     for X in clouds(n, d):
