@@ -13,6 +13,8 @@ from scipy.sparse.linalg import (  # type: ignore[import-untyped]
     eigs,
 )
 
+from .unlocked_lapack import cholesky_factor
+
 Matrix = NDArray[np.float64]
 
 # Restarts of Arnoldi's method: where more are needed, eigenvalues are too close together.
@@ -129,5 +131,4 @@ def cholesky_beyond(symmetric: Matrix, Q: Matrix, product: Matrix, bound: float)
     form = np.hstack([Q, inner]) @ np.hstack([product, Q]).T
     form -= symmetric
     form.flat[:: len(form) + 1] += bound
-    factor, failed = scipy.linalg.lapack.dpotrf(form.T, lower=True, clean=False, overwrite_a=True)
-    return None if failed else factor
+    return cholesky_factor(form)

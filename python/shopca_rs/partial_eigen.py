@@ -8,6 +8,8 @@ import numpy as np
 import scipy.linalg  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from .unlocked_lapack import tridiagonal_eigenvalues, tridiagonal_form
+
 Matrix = NDArray[np.float64]
 
 # Steps of inverse iteration: the shift is an eigenvalue to rounding, so the first one already converges.
@@ -21,17 +23,15 @@ _RESIDUAL = 1e-12
 def symmetric_spectrum(matrix: Matrix, count: int) -> tuple[Matrix, Matrix]:
     """Return all eigenvalues of a symmetric matrix, descending, and the leading eigenvectors as columns."""
     n = len(matrix)
-    lapack = scipy.linalg.lapack
-    work = int(lapack.dsytrd_lwork(n, lower=1)[0])
-    reflectors, diagonal, beside, scales, _ = lapack.dsytrd(matrix, lower=1, lwork=work)
-    values, failed = lapack.dsterf(diagonal, beside)
-    if failed:
-        values = np.linalg.eigvalsh(matrix)
+    diagonal, beside, reflectors, scales = tridiagonal_form(matrix)
+    values = tridiagonal_eigenvalues(diagonal, beside)
+    values = np.asarray(np.linalg.eigvalsh(matrix), np.float64) if values is None else values
     vectors = scipy.linalg.eigh_tridiagonal(
         diagonal, beside, select="i", select_range=(n - count, n - 1), check_finite=False
     )[1]
     # Q is 1 in its corner; the rest is stored as a QR decomposition stores it.
-    vectors[1:] = lapack.dormqr("L", "N", reflectors[1:, :-1], scales, vectors[1:], 64 * count)[0]
+    turn = scipy.linalg.lapack.dormqr
+    vectors[1:] = turn("L", "N", reflectors[1:, :-1], scales, vectors[1:], 64 * count)[0]
     return values[::-1], vectors[:, ::-1]
 
 
