@@ -8,7 +8,7 @@ import scipy.linalg
 from nasty import continuous
 from reference import algorithm_1
 from shopca_rs import SHOPCA, diagnostics, spectrum
-from shopca_rs.varying import on_varying_directions
+from shopca_rs.varying import _on_complement, on_varying_directions
 from sklearn.decomposition import PCA
 from sklearn.utils.extmath import svd_flip
 
@@ -271,3 +271,28 @@ def test_the_directions_kept_are_those_of_the_eigenvectors_however_weak_the_last
     np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
     # Rounding turns a direction of variance λ by about ε/λ.
     np.testing.assert_allclose(basis @ (basis.T @ wanted), wanted, atol=1e-12 + 1e-14 / weak)
+
+
+@pytest.mark.parametrize(
+    ("d", "rank", "weak"), [(40, 21, 1.0), (40, 39, 1e-3), (150, 110, 1e-7), (60, 10, 1.0)]
+)
+def test_both_matrices_are_those_of_the_basis_where_some_directions_are_without_variance(d, rank, weak):
+    rng = np.random.default_rng(d)
+    Q = np.linalg.qr(rng.normal(size=(d, d)))[0][:, :rank]
+    Sigma = spectrum.symmetric_part(Q * np.geomspace(1, weak, rank) @ Q.T)
+    S = rng.normal(size=(d, rank)) @ Q.T
+    kept = on_varying_directions(Sigma, S, 2)
+    assert kept.basis.shape == (d, rank)
+    assert np.array_equal(kept.covariance, kept.covariance.T)
+    np.testing.assert_allclose(kept.basis.T @ kept.basis, np.eye(rank), atol=1e-13)
+    np.testing.assert_allclose(kept.basis @ (kept.basis.T @ Q), Q, atol=1e-12 + 1e-14 / weak)
+    np.testing.assert_allclose(kept.covariance, kept.basis.T @ Sigma @ kept.basis, atol=1e-13)
+    np.testing.assert_allclose(kept.shape_operator, kept.basis.T @ S @ kept.basis, atol=1e-12)
+
+
+def test_columns_that_need_no_reflection_have_a_complement_too():
+    Sigma, S = operators()
+    kept = _on_complement(Sigma, S, np.eye(5)[:, :2] * [1.0, -3.0])
+    np.testing.assert_allclose(np.abs(kept.basis), np.eye(5)[:, 2:], atol=1e-15)
+    np.testing.assert_allclose(kept.covariance, kept.basis.T @ Sigma @ kept.basis, atol=1e-15)
+    np.testing.assert_allclose(kept.shape_operator, kept.basis.T @ S @ kept.basis, atol=1e-15)

@@ -71,15 +71,17 @@ def on_varying_directions(covariance: ArrayLike, shape_operator: ArrayLike, m: i
     # Correlations, so that a column in small units is not mistaken for one without variance.
     deviation = np.sqrt(np.maximum(np.diag(Sigma), 0.0))
     unit = np.where(deviation > 0, deviation, 1.0)
-    spanning = _spanning(symmetric_part(Sigma / unit / unit[:, None]))
+    spanning, null = _spanning(symmetric_part(Sigma / unit / unit[:, None]))
     count = spanning.shape[1]
     if count == d:
         return Varying(Sigma, S, np.eye(d))
+    alike = deviation.max() <= _ALIKE * deviation.min()
+    if alike and null is not None and count >= m:
+        return _on_complement(Sigma, S, null / deviation[:, None])
     # In the units of the data, whose columns may differ in size by many orders of magnitude. With the largest
     # rows first and pivoting, Householder's QR keeps the digits of every row (Cox and Higham 1998).
     spanning = spanning * deviation[:, None]
     order = np.argsort(-deviation, kind="stable")
-    alike = deviation.max() <= _ALIKE * deviation.min()
     basis = np.empty((d, count if count >= m else d))
     basis[order] = scipy.linalg.qr(
         spanning[order], mode="economic" if count >= m else "full", pivoting=not alike
@@ -90,43 +92,87 @@ def on_varying_directions(covariance: ArrayLike, shape_operator: ArrayLike, m: i
     return Varying(symmetric_part(basis.T @ Sigma @ basis), basis.T @ S @ basis, basis)
 
 
-def _spanning(correlation: Matrix) -> Matrix:
-    """Return independent columns that span the directions with variance."""
+def _on_complement(Sigma: Matrix, S: Matrix, null: Matrix) -> Varying:
+    """Σ and S̄ on the orthogonal complement of a few columns.
+
+    The Householder reflections that make the q columns triangular have the product I − VTVᵀ. All its columns
+    but the first q are the basis B = [0; I] − VTV₂ᵀ, where V₂ is V without its first q rows, so BᵀΣB and BᵀS̄B
+    are Σ and S̄ without their first q rows and columns, changed by matrices of low rank.
+    """
+    q = null.shape[1]
+    (reflectors, scales), _ = scipy.linalg.qr(null, mode="raw", check_finite=False)
+    V = np.tril(reflectors, -1)
+    np.fill_diagonal(V, 1.0)
+    # A scale of 0 is no reflection.
+    V[:, scales == 0] = 0.0
+    # T⁻¹ is the upper triangle of VᵀV, with 1/scale on its diagonal (Puglisi 1992).
+    inverse = np.triu(V.T @ V, 1) + np.diag(1 / np.where(scales == 0, 1.0, scales))
+    VT = scipy.linalg.solve_triangular(inverse, V.T, trans="T", check_finite=False).T
+    rest = V[q:]
+    product = Sigma @ VT
+    half = rest @ (product[q:] - rest @ (VT.T @ product) / 2).T
+    covariance = symmetric_part(Sigma[q:, q:]) - (half + half.T)
+    product = S @ VT
+    beside = VT.T @ S[:, q:] - (VT.T @ product) @ rest.T
+    operator = S[q:, q:] - np.hstack([rest, product[q:]]) @ np.vstack([beside, rest.T])
+    basis = -VT @ rest.T
+    basis[q:] += np.eye(basis.shape[1])
+    return Varying(covariance, operator, basis)
+
+
+def _spanning(correlation: Matrix) -> tuple[Matrix, Matrix | None]:
+    """Return columns that span the directions with variance, and columns that span the rest if they are few."""
     found = _cholesky_columns(correlation)
-    if found is None:
-        values, vectors = np.linalg.eigh(correlation)
-        found = vectors[:, values > _EMPTY]
-    return found
+    if found is not None:
+        return found
+    values, vectors = np.linalg.eigh(correlation)
+    return vectors[:, values > _EMPTY], None
 
 
-def _cholesky_columns(correlation: Matrix) -> Matrix | None:
-    """Return the columns of a pivoted Cholesky decomposition, None unless they span what eigenvectors would.
+def _cholesky_columns(correlation: Matrix) -> tuple[Matrix, Matrix] | None:
+    """Return the columns L of a pivoted Cholesky decomposition, and N that span their orthogonal complement.
 
-    L has r columns, and L₁ is its leading block. The eigenvalues of the matrix R satisfy
-    λ_r ≥ λ_r(L₁L₁ᵀ) ≥ 1/‖L₁⁻¹‖_F² (Cauchy), and λ_{r+1} is at most the largest xᵀNᵀRNx / xᵀNᵀNx for N =
-    [−L₁⁻ᵀL₂ᵀ; I] (Courant and Fischer), whose columns are orthogonal to those of L.
+    None unless L span what eigenvectors would. L has r columns and the leading block L₁. The eigenvalues of
+    the matrix R satisfy λ_r ≥ λ_r(L₁L₁ᵀ) ≥ 1/‖L₁⁻¹‖_F² (Cauchy), and λ_{r+1} is at most the largest
+    xᵀNᵀRNx / xᵀNᵀNx (Courant and Fischer). With these rows first N = [−L₁⁻ᵀL₂ᵀ; I].
     """
     lapack = scipy.linalg.lapack
     factor, pivots, rank, _ = lapack.dpstrf(correlation, lower=1, tol=_EMPTY)
-    if rank == 0:
+    d = len(correlation)
+    if rank == 0 or 2 * rank < d:
         return None
     L = np.tril(factor[:, :rank])
     inverse, failed = lapack.dtrtri(L[:rank], lower=1)
-    least = 0.0 if failed else float(np.linalg.norm(inverse)) ** -2
-    if not least >= 2 * _EMPTY or 2 * rank < len(L):
+    if failed:
         return None
-    pivots -= 1
-    if rank < len(L):
-        kept, dropped = pivots[:rank], pivots[rank:]
-        X = -inverse.T @ L[rank:].T
-        across = correlation[np.ix_(kept, dropped)]
-        residual = correlation[np.ix_(kept, kept)] @ X + across
-        form = correlation[np.ix_(dropped, dropped)] + across.T @ X + X.T @ residual
-        squares = np.eye(len(dropped)) + X.T @ X
+    columns, null = np.empty_like(L), np.empty((d, d - rank))
+    columns[pivots - 1] = L
+    null[pivots - 1] = np.vstack([-inverse.T @ L[rank:].T, np.eye(d - rank)])
+    least = float(np.linalg.norm(inverse)) ** -2
+    if rank < d and _ANGLE * least < _ROUNDING:
+        least, null = _refined(columns, null)
+    if not least >= 2 * _EMPTY:
+        return None
+    if rank < d:
+        form, squares = null.T @ (correlation @ null), null.T @ null
         ratios = scipy.linalg.eigh(symmetric_part(form), squares, eigvals_only=True, check_finite=False)
         rest = float(np.abs(ratios).max())
         if not (rest <= _EMPTY / 2 and max(rest, _ROUNDING) <= _ANGLE * least):
             return None
-    columns: Matrix = np.empty_like(L)
-    columns[pivots] = L
-    return columns
+    return columns, null
+
+
+def _refined(columns: Matrix, null: Matrix) -> tuple[float, Matrix]:
+    """Bound the smallest eigenvalue of LᵀL from below, and make N orthogonal to L once more.
+
+    The leading block of L may be close to singular where L is not.
+    """
+    lapack = scipy.linalg.lapack
+    factor, failed = lapack.dpotrf(columns.T @ columns, lower=1)
+    if failed:
+        return 0.0, null
+    inverse, _ = lapack.dpotri(factor, lower=1)
+    inverse = np.tril(inverse)
+    # Above the diagonal, the same numbers again: their squares count at most twice.
+    least = 1 / (np.sqrt(2) * float(np.linalg.norm(inverse)))
+    return least, null - columns @ lapack.dpotrs(factor, columns.T @ null, lower=1)[0]
