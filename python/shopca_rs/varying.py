@@ -121,7 +121,7 @@ def _on_complement(Sigma: Matrix, S: Matrix, null: Matrix) -> Varying:
 
 
 def _spanning(correlation: Matrix) -> tuple[Matrix, Matrix | None]:
-    """Return columns that span the directions with variance, and columns that span the rest if they are few."""
+    """Return columns that span the directions with variance, and others for the rest if that is small."""
     found = _cholesky_columns(correlation)
     if found is not None:
         return found
