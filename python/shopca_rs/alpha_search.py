@@ -7,8 +7,9 @@ real part, descending, r their number. The bounds rest on these facts:
   t = h_1 + … + h_m;
 - Σ|e_i| ≥ |tr A|;
 - Σ (Re e_i − h_i)² ≤ ‖K‖_F² (Kahan 1975), so Σ|e_i| ≥ Σ|h_i| − √r ‖K‖_F;
-- In some basis A is triangular, and Re e − h has at most twice the trace norm of the triangular truncation of
-  K (Mirsky), so Σ|e_i| ≥ Σ|h_i| − 2c ‖K‖_* with c = (ln r + 1)/π + 1 (Angelos, Cowen and Narayan 1992);
+- In some basis A is triangular, and the entries of H and K beside the diagonal are the same but for a sign
+  that depends on j − i. Therefore Σ|e_i| ≥ Σ|h_i| − c ‖K‖_* (Mirsky), where c is the sum of the absolute
+  Fourier coefficients of that sign, (1/r) Σ |cot((2k − 1)π/2r)| over k ≤ r, about (2/π) ln r + 0.7;
 - Re e is majorized by h (Ky Fan), and Σ (Re e_i)² ≥ tr A² = Σ h_i² − ‖K‖_F². For c > 0 the function
   ψ(x) = max(c x² − |x|, 0) is convex, so Σ ψ(Re e_i) ≤ Σ ψ(h_i), and |x| ≥ c x² − ψ(x). Therefore
   Σ|e_i| ≥ Σ min(c h_i², |h_i|) − c ‖K‖_F²;
@@ -186,9 +187,9 @@ class _Search:
         self.traces = np.where(self.infinite, 0.0, np.trace(Sigma)) + self.weights * np.trace(S)
         self.bounds = GapBounds(Sigma, S, m)
         self.skew = self.weights * self.bounds.skew_norm
-        truncation = (np.log(self.r) + 1) / np.pi + 1
+        reflection = float(np.mean(np.abs(1 / np.tan(np.arange(1, 2 * self.r, 2) * np.pi / (2 * self.r)))))
         self.loss = np.minimum(
-            np.sqrt(self.r) * self.skew, 2 * truncation * self.bounds.skew_trace_norm * self.weights
+            np.sqrt(self.r) * self.skew, reflection * self.bounds.skew_trace_norm * self.weights
         )
         self.gaps = np.full(a, np.nan)
         self.spectra: dict[int, NDArray[Any]] = {}
