@@ -109,7 +109,7 @@ def test_no_bound_is_below_the_gap_itself(seed, m):
     assert np.isfinite(search.leading).sum() > 10
     assert (search.upper() >= gaps * (1 - 1e-9)).all()
     for i in range(0, len(grid), 5):
-        search.solve(i)
+        search.learn([(search.solve, i)], [search.solve(i)])
     assert (search.upper() >= gaps * (1 - 1e-9)).all()
 
 

@@ -20,13 +20,14 @@ real part, descending, r their number. The bounds rest on these facts:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .blas_threads import eigenproblem_pool, side_by_side
+from .blas_threads import eigenproblem_pool, side_by_side, start
 from .gap_bounds import Bounds, GapBounds
 from .leading import leading_gap
 from .partial_eigen import symmetric_spectrum
@@ -42,7 +43,7 @@ from .spectrum import (
 )
 
 Matrix = NDArray[np.float64]
-Step = tuple[Callable[[int], Bounds | None], int]
+Step = tuple[Callable[[int], Any], int]
 
 # For smaller matrices, the symmetric spectra of all α are computed faster than better bounds.
 SMALLEST = 128
@@ -54,6 +55,8 @@ _ANCHORS = 5
 _REACH = 12
 # By which factor a bound is expected to improve when Σ|h| or the leading eigenvalues are computed.
 _LOOSE = 0.97
+# By which factor a gap that is being computed is expected to be below its bound.
+_EXPECTED = 0.99
 # Places of the grid between α that are bounded side by side.
 _NEAR = 3
 _ROUNDING = 1e-10
@@ -127,11 +130,16 @@ def best_alpha(
         return Choice(choose_alpha(alphas, gaps), gaps)
     search = _Search(covariance, shape_operator, alphas, m, criterion)
     with eigenproblem_pool(threads) as pool:
-        steps: list[Step] = [(search.symmetric, i) for i in search.anchors()]
-        while steps:
-            search.learn(steps, side_by_side(lambda step: step[0](step[1]), steps, pool))
-            # As many as there are threads, the most promising first.
-            steps = search.next_steps(threads)
+        first: list[Step] = [(search.symmetric, i) for i in search.anchors()]
+        search.learn(first, side_by_side(lambda step: step[0](step[1]), first, pool))
+        running: dict[Future[Any], Step] = {}
+        while True:
+            for step in search.next_steps(threads - len(running), running.values()):
+                running[start(*step, pool)] = step
+            if not running:
+                break
+            done = wait(running, return_when=FIRST_COMPLETED).done
+            search.learn([running.pop(future) for future in done], [future.result() for future in done])
             if report is not None:
                 report(search.settled(), len(alphas))
     known = np.flatnonzero(~np.isnan(search.gaps))
@@ -213,16 +221,12 @@ class _Search:
         scaled: Matrix = self.weights[i] * self.S
         return scaled if self.infinite[i] else self.Sigma + scaled
 
-    def symmetric(self, i: int) -> None:
-        """Take Σ|h|, h_1, h_1 + … + h_m and leading eigenvectors from the symmetric part."""
-        A = self.matrix(i)
-        h, vectors = symmetric_spectrum((A + A.T) / 2, self.bounds.wanted)
-        self.mass[i], self.first[i], self.sums[i] = np.abs(h).sum(), h[0], h[: self.m].sum()
-        slopes = np.geomspace(1, 1e4, 24)[:, None] / np.abs(h).max(initial=np.finfo(np.float64).tiny)
-        lower = np.minimum(slopes * h**2, np.abs(h)).sum(axis=1) - slopes[:, 0] * self.skew[i] ** 2
-        self.least[i] = max(self.least[i], lower.max())
-        if not self.infinite[i]:
-            self.bounds.add(vectors)
+    # The steps only compute, in any thread; `learn` notes what they return, in one thread.
+
+    def symmetric(self, i: int) -> tuple[Matrix, Matrix]:
+        """Compute all eigenvalues and the leading eigenvectors of the symmetric part."""
+        H = self.weights[i] * self.bounds.symmetric
+        return symmetric_spectrum(H if self.infinite[i] else self.Sigma + H, self.bounds.wanted)
 
     def bound(self, i: int) -> Bounds:
         """Bound the gaps of this α and of those that follow."""
@@ -232,31 +236,42 @@ class _Search:
         most[following], last[following] = found
         return Bounds(most, last)
 
-    def learn(self, steps: list[Step], found: list[Bounds | None]) -> None:
-        """Keep the best of all bounds, and note what was done."""
-        for (step, i), bounds in zip(steps, found, strict=True):
-            if bounds is not None:
-                self.leading = np.minimum(self.leading, bounds.most)
-                self.last = np.maximum(self.last, bounds.last)
-                self.bounded[i] = True
-            if step == self.symmetric:
-                # With its vectors the bound here is sharp, and what failed elsewhere may succeed.
-                self.bounded &= self.leading < np.inf
-                self.bounded[i] = False
-        self.bounds.prepare()
-
-    def solve(self, i: int) -> None:
+    def solve(self, i: int) -> Bounds:
         """Bound the gap by that of the leading eigenvalues themselves."""
-        self.tried[i] = True
+        most, last = np.full(len(self.alphas), np.inf), np.zeros(len(self.alphas))
         found = leading_gap(self.matrix(i), self.m, self._above(self.first)[i])
         if found is not None:
-            self.leading[i] = min(self.leading[i], found.most)
-            self.last[i] = max(self.last[i], 0.0 if found.last is None else found.last)
+            most[i], last[i] = found.most, found.last or 0.0
+        return Bounds(most, last)
 
-    def exact(self, i: int) -> None:
-        """Compute the gap."""
-        self.spectra[i] = _spectrum(*self.given, self.alphas[i])
-        self.gaps[i] = float(eigengap(self.spectra[i], self.m, self.criterion))
+    def exact(self, i: int) -> NDArray[Any]:
+        """Compute the spectrum."""
+        return _spectrum(*self.given, self.alphas[i])
+
+    def learn(self, steps: list[Step], found: list[Any]) -> None:
+        """Keep what was found and the best of all bounds, and note what was done."""
+        for (step, i), result in zip(steps, found, strict=True):
+            if step == self.symmetric:
+                self._learn_symmetric(i, *result)
+            elif step == self.exact:
+                self.spectra[i] = result
+                self.gaps[i] = float(eigengap(result, self.m, self.criterion))
+            else:
+                self.leading = np.minimum(self.leading, result.most)
+                self.last = np.maximum(self.last, result.last)
+                (self.bounded if step == self.bound else self.tried)[i] = True
+        self.bounds.prepare()
+
+    def _learn_symmetric(self, i: int, h: Matrix, vectors: Matrix) -> None:
+        self.mass[i], self.first[i], self.sums[i] = np.abs(h).sum(), h[0], h[: self.m].sum()
+        slopes = np.geomspace(1, 1e4, 24)[:, None] / np.abs(h).max(initial=np.finfo(np.float64).tiny)
+        lower = np.minimum(slopes * h**2, np.abs(h)).sum(axis=1) - slopes[:, 0] * self.skew[i] ** 2
+        self.least[i] = max(self.least[i], lower.max())
+        if not self.infinite[i]:
+            self.bounds.add(vectors)
+        # With these vectors the bound here is sharp, and what failed elsewhere may succeed.
+        self.bounded &= self.leading < np.inf
+        self.bounded[i] = False
 
     def upper(self) -> Matrix:
         """Return a bound on every gap, or the gap itself where it is known."""
@@ -271,26 +286,39 @@ class _Search:
             bounds = np.where(least > 0, most / least * (1 + _ROUNDING), np.inf)
         return np.where(np.isnan(self.gaps), bounds, self.gaps)
 
-    def next_steps(self, count: int) -> list[Step]:
-        """Return what to do about the α that may still win, the highest bounds first."""
+    def next_steps(self, count: int, running: Collection[Step] = ()) -> list[Step]:
+        """Return what to do about the α that may still win, the highest bounds first.
+
+        Beside a whole spectrum, α that it will probably settle wait, and others that need one come last.
+        """
         upper = self.upper()
         open_ = self._open(upper)
-        candidates = [i for i in np.argsort(-upper, kind="stable").tolist() if open_[i]]
+        open_[[i for _, i in running]] = False
+        # What the bounds will be at best when Σ|h| is known.
+        hoped = self.leading / np.maximum(self._above(self.mass) - self.loss, self.least)
         steps: list[Step] = []
-        bounded: list[int] = []
-        for i in candidates:
+        others: list[Step] = []
+        for i in np.argsort(-upper, kind="stable").tolist():
             if len(steps) == count:
                 break
-            step = self._step(i, float(upper[i]))
-            if step == self.bound:
-                if any(0 < abs(self.ranks[i] - self.ranks[j]) <= _NEAR for j in bounded):
-                    continue
-                bounded.append(i)
-            steps.append((step, i))
-        return steps
+            chosen = [*running, *steps]
+            exact = [j for step, j in chosen if step == self.exact]
+            highest = max(np.nanmax(self.gaps, initial=0.0), _EXPECTED * upper[exact].max(initial=0.0))
+            if not open_[i] or upper[i] < highest:
+                continue
+            step = self._step(i, float(upper[i]), float(hoped[i]), float(highest))
+            if step == self.bound and any(
+                other == step and 0 < abs(self.ranks[i] - self.ranks[j]) <= _NEAR for other, j in chosen
+            ):
+                continue
+            (others if exact and step == self.exact else steps).append((step, i))
+        return [*steps, *others][:count]
 
-    def _step(self, i: int, upper: float) -> Callable[[int], Bounds | None]:
-        """Return the cheapest step that may settle an α, whose bound is `upper`."""
+    def _step(self, i: int, upper: float, hoped: float, highest: float) -> Callable[[int], Any]:
+        """Return the cheapest step that may settle an α whose bound is `upper` and may become `hoped`.
+
+        `highest` is the largest gap that is known or expected, 0 if there is none.
+        """
         unknown = self.leading[i] == np.inf
         if not self.bounded[i] and not self.infinite[i]:
             return self.bound
@@ -298,12 +326,9 @@ class _Search:
             if np.isnan(self.mass[i]):
                 return self.symmetric
             return self.exact if self.tried[i] else self.solve
-        highest = np.nanmax(self.gaps, initial=0.0)
-        if np.isnan(self.mass[i]):
-            # What the bound will be at best when Σ|h| is known: the step is worth it if that may be enough.
-            hoped = self.leading[i] / max(self._above(self.mass)[i] - self.loss[i], self.least[i])
-            if hoped < (highest if self.spectra else _LOOSE * upper):
-                return self.symmetric
+        # Σ|h| is worth its price if that may be enough.
+        if np.isnan(self.mass[i]) and hoped < (highest or _LOOSE * upper):
+            return self.symmetric
         return self.exact if self.tried[i] or _LOOSE * upper > highest else self.solve
 
     def settled(self) -> int:

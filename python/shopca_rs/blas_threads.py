@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
@@ -53,6 +53,15 @@ def side_by_side(
 ) -> list[Result]:
     """Return the results for all items in their order, from a pool of threads if there is one."""
     return [function(item) for item in items] if pool is None else list(pool.map(function, items))
+
+
+def start(function: Callable[[Item], Result], item: Item, pool: ThreadPoolExecutor | None) -> Future[Result]:
+    """Start a call in a pool of threads, or make it at once if there is none."""
+    if pool is not None:
+        return pool.submit(function, item)
+    done: Future[Result] = Future()
+    done.set_result(function(item))
+    return done
 
 
 @contextmanager
