@@ -53,24 +53,26 @@ def test_a_matrix_that_is_not_positive_definite_has_no_factor():
 
 
 def test_another_thread_runs_during_a_call():
-    form = np.eye(900) + np.ones((900, 900))
-    began = threading.Event()
-    order = []
+    form = np.eye(900)  # its own factor
+    began, ran = threading.Event(), []
 
     def other():
         began.wait()
-        order.append("other thread")
+        ran.append(True)
 
     thread = threading.Thread(target=other)
     thread.start()
     interval = sys.getswitchinterval()
     try:
-        # Threads change only where one gives up the lock.
+        # Threads change only where one gives up the lock; a busy machine may need some calls for it.
         sys.setswitchinterval(1000)
         began.set()
-        cholesky_factor(form)
-        order.append("this thread")
+        calls = 0
+        while not ran and calls < 500:
+            cholesky_factor(form)
+            calls += 1
+        seen = bool(ran)
     finally:
         sys.setswitchinterval(interval)
         thread.join()
-    assert order == ["other thread", "this thread"]
+    assert seen
