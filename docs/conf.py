@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import shopca_rs
+from docutils import nodes
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
@@ -122,10 +124,42 @@ def escape_markup(app: Sphinx, what: str, name: str, obj: object, options: objec
         lines[number] = line
 
 
+def skip_fields(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+    """Leave out the fields of named tuples: the docstring of the class describes them."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
+
+
+# The spaces in 7 %, 300 000, k = 7 and 950 + 475.
+SPACE_IN_NUMBER = re.compile(
+    r"(?<=\d) (?=(?:%|[µm]?s|[KMG]i?B|\d{3})(?!\w))"
+    r"|(?<=\b\w) (?=[=≤≥<>] [\d∞−])|(?<=\b\w [=≤≥<>]) (?=[\d∞−])"
+    r"|(?<=\d) (?=[+] \d)|(?<=\d [+]) (?=\d)"
+)
+
+
+def join_numbers(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep a line from ending inside a number."""
+    for text in list(doctree.findall(nodes.Text)):
+        if not isinstance(text.parent, (nodes.literal, nodes.literal_block, nodes.raw, nodes.comment)):
+            joined = SPACE_IN_NUMBER.sub("\N{NO-BREAK SPACE}", text)
+            if joined != text:
+                text.parent.replace(text, nodes.Text(joined))
+
+
+def link_pictures(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """Let a picture open alone, at its full size: on a phone the page shows it small."""
+    if "body" in context:
+        picture = r'(<img(?![^>]*_thumb)[^>]* src="([^"]*_images/[^"]+)"[^>]*>)'
+        context["body"] = re.sub(picture, r'<a class="picture" href="\2">\1</a>', context["body"])
+
+
 def setup(app: Sphinx) -> None:
     """Write the pages that are shown live, and read docstrings as they are meant."""
     write_live_pages(LIVE / "live")
-    # GitHub draws these; here they are text, with a table beside them.
+    # GitHub draws these; here they are hidden, with a table beside them.
     app.add_lexer("mermaid", TextLexer)
+    app.connect("autodoc-skip-member", skip_fields)
+    app.connect("doctree-read", join_numbers)
+    app.connect("html-page-context", link_pictures)
     # Before numpydoc, whose priority is 500.
     app.connect("autodoc-process-docstring", escape_markup, priority=400)

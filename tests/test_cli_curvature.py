@@ -82,14 +82,14 @@ def test_curvatures_are_those_of_the_points_as_they_are(suffix, cloud, done, tmp
 def test_every_option_of_curvature_is_a_parameter_of_the_library(options, choices, cloud, done, tmp_path):
     path, points = cloud
     done("curvature", path, "-o", tmp_path / "c.csv", "--drop", "side", *options)
-    assert same_as(pd.read_csv(tmp_path / "c.csv"), curvatures(points, **choices))
+    assert same_as(read_back(tmp_path / "c.csv"), curvatures(points, **choices))
 
 
 def test_curvature_is_standardised_only_if_asked_for(cloud, done, tmp_path):
     path, points = cloud
     err = done("curvature", path, "-o", tmp_path / "c.csv", "--drop", "side", "--standardize")
     assert "(standardised), m = 2" in err
-    assert same_as(pd.read_csv(tmp_path / "c.csv"), curvatures(StandardScaler().fit_transform(points)))
+    assert same_as(read_back(tmp_path / "c.csv"), curvatures(StandardScaler().fit_transform(points)))
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_an_embedding_too_small_for_curvature_is_refused_with_the_reason(refused
 
 def test_curvatures_of_the_paper_are_those_of_the_standardised_table(data, done, tmp_path):
     done(*PAPER, data, "-o", tmp_path / "c.csv", "--label", "kind", "--neighbors", 7)
-    frame = pd.read_csv(tmp_path / "c.csv")
+    frame = read_back(tmp_path / "c.csv")
     bent = operator_curvatures(SCALED, 7)
     principal = [f"principal_{j}" for j in (1, 2, 3, 4)]
     assert list(frame.columns) == ["mean", "gaussian", *principal, "kind"]

@@ -71,7 +71,7 @@ operators = np.array([shape_operator(C) for C in local])
 # matrices of single points where there are many columns.
 
 mean_operator = operators.mean(axis=0)
-print(np.abs(mean_operator - mean_shape_operator(X, k)).max())
+print(f"largest difference {np.abs(mean_operator - mean_shape_operator(X, k)).max():.0e}")
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
 matrices = {"Σ": overall, "mean of C": local.mean(axis=0), "−S̄": -mean_operator}

@@ -92,7 +92,12 @@ for table, X in tables.items():
 # pictures are hardly affected. What the average buys is that the result is a function of the data: the same
 # on every machine.
 
-draw({f'"{way}"': SHOPCA(2, alpha=1, degenerate=way, max_features=None) for way in ("average", "lapack")})
+draw(
+    {
+        f"degenerate: {way}": SHOPCA(2, alpha=1, degenerate=way, max_features=None)
+        for way in ("average", "lapack")
+    }
+)
 
 # %%
 # ``sample``
@@ -115,6 +120,6 @@ for table, X in tables.items():
         angles.append(np.rad2deg(np.median(turned)))
     axes[0].loglog(sizes, errors, "o-", label=table)
     axes[1].semilogx(sizes, angles, "o-")
-axes[0].set(xlabel="sample", ylabel="relative error of S̄")
-axes[1].set(xlabel="sample", ylabel="largest angle to the full fit, degrees")
+axes[0].set(title="error of the operator", xlabel="sample", ylabel="relative error of S̄")
+axes[1].set(title="error of the plane", xlabel="sample", ylabel="largest angle to the full fit, degrees")
 axes[0].legend()
