@@ -41,11 +41,12 @@ plugin-test: wheel
 	SHOPCA_PLUGINS=1 .ci/test-wheel dist/*.whl tests/test_neighbor_plugins.py tests/test_onnx.py \
 		tests/test_anndata.py tests/test_other_tables.py tests/test_domain_pages.py
 
-# The site, in build/site: examples are run, warnings are errors, links inside it are followed.
+# The site, in build/site: examples are run, warnings are errors, links inside it are followed, a browser looks at it.
 docs: $(VENV)/.built $(VENV)/.docs
 	rm -rf $(GENERATED) build/site
 	$(PY) -m sphinx --fail-on-warning --keep-going --quiet docs build/site
 	$(PY) docs/check_site.py build/site
+	$(PY) docs/check_layout.py build/site
 
 # A short run of the same is among the Python tests.
 fuzz: $(VENV)/.built $(VENV)/.test

@@ -1,6 +1,7 @@
 """Check a built site: its links lead somewhere, it loads nothing from elsewhere, its search finds words.
 
-No list may be numbered by letters: such a list is a misread symbol or initial.
+No list may be numbered by letters: such a list is a misread symbol or initial. A link is not named after a
+file of the sources, and every picture has a text.
 
 Run it with ``python docs/check_site.py build/site``; ``make docs`` does.
 """
@@ -27,6 +28,9 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.loaded: list[str] = []
         self.lettered = False
+        self.pictures: list[str] = []
+        self.named_files: list[str] = []
+        self.in_link = False
         self.feed(path.read_text("utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -34,12 +38,30 @@ class Page(HTMLParser):
         values = {name: value for name, value in attrs if value is not None}
         self.anchors.update(values[name] for name in ("id", "name") if name in values)
         self.lettered |= tag == "ol" and "alpha" in values.get("class", "")
+        self.in_link |= tag == "a"
         if tag == "a" and "href" in values:
             self.links.append(values["href"])
         elif tag == "link" and values.get("rel") not in ("canonical", None) and "href" in values:
             self.loaded.append(values["href"])
         elif "src" in values:
             self.loaded.append(values["src"])
+            # The theme's logo and the thumbnails of the gallery stand beside a text.
+            if (
+                tag == "img"
+                and not values.get("alt")
+                and "_thumb" not in values["src"]
+                and "_images" in values["src"]
+            ):
+                self.pictures.append(values["src"])
+
+    def handle_data(self, data: str) -> None:
+        """Collect the texts that name a page of the sources."""
+        if self.in_link and re.fullmatch(r"(docs/)?[\w-]+\.md", data.strip()):
+            self.named_files.append(data.strip())
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leave a link."""
+        self.in_link &= tag != "a"
 
 
 def broken_pages(site: Path) -> list[str]:
@@ -50,6 +72,8 @@ def broken_pages(site: Path) -> list[str]:
     for path, page in pages.items():
         if page.lettered:
             found.append(f"{path.relative_to(site)} has a list numbered by letters")
+        found += [f"{path.relative_to(site)} shows {picture} without a text" for picture in page.pictures]
+        found += [f"{path.relative_to(site)} has a link called {name}" for name in page.named_files]
         for link in page.links + page.loaded:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:

@@ -6,8 +6,6 @@ import json
 import re
 import shutil
 
-import pytest
-
 # Texts that a page must show as they are.
 EVIL = [
     "<script>document.title='owned'</script>",
@@ -63,6 +61,8 @@ def opened(browser, path):
 
 def accessibility_faults(browser):
     """What axe finds against the WCAG and good practice in the open page, a line for each place."""
+    import pytest
+
     selenium = pytest.importorskip("axe_core_python.selenium")
     return [
         f"{rule['id']}: {rule['help']}: {node['html'][:150]}"
