@@ -129,11 +129,11 @@ def skip_fields(app: Sphinx, what: str, name: str, obj: object, skip: bool, opti
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
-# The spaces in 7 %, 300 000, k = 7 and 950 + 475.
+# The spaces in 7 %, 300 000, k = 7, 950 + 475 and 0.1 … 0.3.
 SPACE_IN_NUMBER = re.compile(
     r"(?<=\d) (?=(?:%|[µm]?s|[KMG]i?B|\d{3})(?!\w))"
     r"|(?<=\b\w) (?=[=≤≥<>] [\d∞−])|(?<=\b\w [=≤≥<>]) (?=[\d∞−])"
-    r"|(?<=\d) (?=[+] \d)|(?<=\d [+]) (?=\d)"
+    r"|(?<=\d) (?=[+×…±] [+−-]?\d)|(?<=\d [+×…±]) (?=[+−-]?\d)"
 )
 
 
