@@ -137,3 +137,8 @@ def test_a_name_is_shortened_to_one_line_that_can_be_drawn(name, expected):
 def test_classes_need_no_library_for_pictures():
     code = "import sys, shopca_rs.classes; print('matplotlib' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
+
+
+def test_labels_that_are_tables_are_refused_in_a_sentence():
+    with pytest.raises(ValueError, match=r"y must be a list of labels or numbers: .*\."):
+        as_classes([np.zeros((2, 2)), np.zeros((2, 3))])

@@ -151,3 +151,23 @@ def test_picture_and_explorer_are_written_beside_the_embedding(data, done, tmp_p
     assert "SHOPCA of data.csv" in page
     assert "\\u00fcber, \\u03a9" in page
     assert sorted(file.name for file in tmp_path.iterdir()) == ["data.csv", "z.csv", "z.html", "z.svg"]
+
+
+def test_the_signs_of_numbers_can_be_given(done, tmp_path):
+    whole = np.round(1e4 * X).astype(int)
+    pd.DataFrame(whole).to_csv(tmp_path / "plain.csv", index=False)
+    rows = [";".join(f"{cell:,}".replace(",", ".") for cell in row) for row in whole]
+    (tmp_path / "signs.csv").write_text("\n".join(["0;1;2;3", *rows]))
+    done("embed", tmp_path / "plain.csv", "-o", tmp_path / "a.csv", "--header")
+    signs = ("--decimal", "comma", "--thousands", "point")
+    done("embed", tmp_path / "signs.csv", "-o", tmp_path / "b.csv", "--header", *signs)
+    assert read_back(tmp_path / "a.csv").equals(read_back(tmp_path / "b.csv"))
+
+
+@pytest.mark.parametrize(("option", "names"), [("--decimal", "comma"), ("--thousands", "apostrophe")])
+def test_an_unknown_sign_is_refused_with_the_names_of_those_there_are(option, names, data, call):
+    code, out, err = call("embed", data, option, "dot")
+    assert (code, out) == (2, "")
+    assert option in err
+    assert names in err
+    assert "got dot" in err or "got 'dot'" in err

@@ -304,3 +304,12 @@ def test_the_old_call_names_both_functions():
             TypeError, ("curvatures(X, n_neighbors=...)", "operator_curvatures(X, k)"), curvatures, X, **old
         )
     refuses(TypeError, ("unexpected keyword argument 'neighbours'",), curvatures, X, neighbours=8)
+
+
+def test_a_second_fundamental_form_shows_its_sizes_and_settings():
+    _, X = cloud("torus", 300)
+    shown = repr(second_fundamental_form(X, n_neighbors=12, intrinsic_dim=2))
+    assert shown == (
+        "SecondFundamentalForm(300 points, m = 2, d = 3, n_neighbors = 12, "
+        "stages = 1, order = 2, flagged = 0)"
+    )

@@ -152,3 +152,8 @@ def test_the_largest_alpha_is_found_where_curvature_in_units_of_the_deviations_o
 
 def test_equal_points_of_any_size_are_at_distance_zero():
     np.testing.assert_array_equal(CurvedMetric(np.eye(3)).pairwise(np.full((8, 3), 1e308)), np.zeros((8, 8)))
+
+
+def test_the_largest_alpha_needs_a_positive_definite_covariance():
+    with pytest.raises(ValueError, match="covariance must be positive definite, got one that is not"):
+        largest_alpha(np.diag([1.0, 0.0]), -np.eye(2))

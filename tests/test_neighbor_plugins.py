@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tomllib
 from importlib import import_module
 from importlib.metadata import version
@@ -98,3 +99,11 @@ def test_scanpy_gives_the_same_graph_with_our_transformer(method, transformer):
     scanpy.pp.neighbors(own, n_neighbors=12, use_rep="X", method=method, transformer=transformer)
     scanpy.pp.neighbors(ours, use_rep="X", method=method, transformer=KNeighborsTransformer(12))
     assert abs(own.obsp["connectivities"] - ours.obsp["connectivities"]).max() < 1e-5
+
+
+def test_without_opentsne_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openTSNE.nearest_neighbors", None)
+    with pytest.raises(
+        ImportError, match="opentsne_neighbors needs openTSNE. Install it: pip install openTSNE"
+    ):
+        opentsne_neighbors(np.eye(4), 2)

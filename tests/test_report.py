@@ -277,3 +277,18 @@ def test_a_browser_shows_it_at_every_width_without_errors_or_network(page, brows
     assert requests(browser) == []
     assert browser.execute_script("return document.scripts.length") == 0
     assert accessibility_faults(browser) == []
+
+
+def test_numbers_as_labels_are_a_scale_with_grey_for_the_missing(tmp_path):
+    table = load_iris(as_frame=True).data
+    scale = table["petal width (cm)"] * 1.01
+    scale[::50] = np.nan
+    page = report(tmp_path, table.assign(size=scale), "--label", "size", "--quick")
+    text = Outline(page.read_text("utf-8")).text
+    assert "Colours show size: numbers on a scale; 3 rows without a label are grey." in text
+
+
+def test_as_many_components_as_columns_are_the_space_of_pca(tmp_path):
+    page = report(tmp_path, load_iris(as_frame=True).data, "--components", 4, "--quick")
+    text = Outline(page.read_text("utf-8")).text
+    assert "With as many components as columns, SHOPCA and PCA span the same space." in text
