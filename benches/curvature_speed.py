@@ -54,7 +54,7 @@ def speed(page: Page, sizes: Sizes) -> None:
     page.block(
         "speed",
         "One stage of order 2, neighbours included on both sides; the twin searches with SciPy's cKDTree",
-        "n | d | m | k | NumPy | here | ratio | wanted",
+        "n | d | m | k | NumPy | here | ratio | goal",
         lines(),
     )
     page.block(
