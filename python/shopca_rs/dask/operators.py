@@ -68,8 +68,8 @@ def mean_shape_operator(
     mode : {"auto", "replicated", "sharded"}, default="auto"
         "replicated" sends all rows to every worker once; "sharded" compares each block of queries with one
         chunk after the other, and a thread holds one block, one chunk and their candidates, unless the rows
-        are in memory already (the user guide says when). "auto" takes the first where a few copies of the rows
-        fit into 40 % of the smallest worker's memory.
+        are in memory already (the user guide says when). "auto" takes the first where a few copies of the
+        rows fit into 40 % of the smallest worker's memory.
     sample_weight : array-like or dask array of shape (n,), optional
         Weights of the rows, as in `shopca_rs.mean_shape_operator`. Lazy ones are computed at once.
 
