@@ -23,7 +23,7 @@ ROUNDS = 3
 # Columns up to which a tree can win, multiply-adds up to which exhaustive search is tried, and rows up to
 # which usearch, which holds all distances, has memory.
 MOST_COLUMNS_FOR_TREES = 12
-MOST_PRODUCT = 3e11
+MOST_PRODUCT = 1.6e11
 MOST_ROWS_FOR_USEARCH = 20_000
 
 
@@ -112,7 +112,9 @@ def main() -> None:
                 ours = min(ours, seconds(lambda X=X, k=k: k_neighbors(X, k)))
                 for rival, call in rivals.items():
                     times[rival] = min(times[rival], seconds(call))
-            times |= {f"scikit-learn {way}": estimate_search(X, k, way) for way in SEARCHES}
+            exhaustive = len(X) ** 2 * X.shape[1] <= MOST_PRODUCT
+            ways = [way for way in SEARCHES if exhaustive or way != "brute"]
+            times |= {f"scikit-learn {way}": estimate_search(X, k, way) for way in ways}
             fastest = min(times, key=times.__getitem__)
             rest = ", ".join(f"{rival} {time:.2g}" for rival, time in times.items() if rival != fastest)
             best = times[fastest]
