@@ -11,7 +11,6 @@ use super::kd_tree::KdTree;
 use super::leaf_search;
 use super::leaves::MOST_COLUMNS;
 use super::pairs;
-use super::panel_kernel::TOGETHER;
 use super::panel_search::{Buffers, Search};
 use super::panel_tree::PanelTree;
 use super::queries::{NeighborIndex, Neighbors, Queries, fill_in_order};
@@ -33,8 +32,9 @@ pub enum Algorithm {
 const MOST_BOXED_COLUMNS: usize = 32;
 const FEWEST_BOXED_ROWS: usize = 16 * CLUSTER_ROWS;
 
-/// Panels whose rows are searched for their neighbours first, and how many neighbours.
-const SAMPLED_PANELS: usize = 8;
+/// Panels some of whose rows are searched for their neighbours first, how many rows of each, and how many neighbours.
+const SAMPLED_PANELS: usize = 32;
+const SAMPLED_ROWS: usize = 8;
 const SAMPLED_NEIGHBORS: usize = 16;
 
 /// The largest share of all pairs of a query and a panel that such rows may have to look at: beyond it a product is faster.
@@ -102,7 +102,7 @@ fn least_work(tree: &PanelTree, progress: &Progress) -> Result<Way> {
     for sample in 0..SAMPLED_PANELS {
         progress.check()?;
         let first = panels * sample / SAMPLED_PANELS * PANEL_ROWS;
-        let rows = &tree.brute.order[first..points.len().min(first + TOGETHER)];
+        let rows = &tree.brute.order[first..points.len().min(first + SAMPLED_ROWS)];
         let rows = rows.iter().map(|row| Queries::All.get(points, *row as usize));
         let mut search = Search::new(tree, rows, SAMPLED_NEIGHBORS, &mut buffers)?;
         search.run(Level::current())?;
