@@ -27,7 +27,6 @@ mod rank_pairs;
 mod rankings;
 mod ranks;
 mod row_order;
-mod scan;
 mod shortlist;
 mod spatial_order;
 mod tally;

@@ -16,12 +16,11 @@ use crate::matrix::{try_with_capacity, try_zeros};
 use crate::progress::Progress;
 use crate::simd::{Level, Vector, Work};
 
-use super::brute::Brute;
+use super::brute::{Brute, Scan, patience};
 use super::filter::pack;
 use super::filter_kernel::{MOST_ROWS, PANEL_ROWS, all_sums, rows_per_tile};
 use super::meetings::meet_all;
 use super::queries::{Neighbors, Queries, write_in_order};
-use super::scan::{Scan, patience};
 use super::shortlist::Shortlist;
 
 /// Rows in a block: whole panels, and whole tiles on every level.

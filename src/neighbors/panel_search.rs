@@ -10,13 +10,13 @@ use crate::matrix::{try_filled, try_with_capacity, try_zeros};
 use crate::progress::Progress;
 use crate::simd::{Level, Vector, Work};
 
+use super::brute::{Scan, patience};
 use super::filter::Gauge;
 use super::filter_kernel::PANEL_ROWS;
 use super::leaves::Node;
 use super::panel_kernel::{TOGETHER, differences, gaps, larger, reaching};
 use super::panel_tree::PanelTree;
 use super::queries::{NeighborIndex, Neighbors, Queries, Query, fill_in_order};
-use super::scan::{Scan, patience};
 use super::shortlist::Shortlist;
 use super::spatial_order::queries_nearby;
 
