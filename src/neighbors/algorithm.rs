@@ -37,11 +37,12 @@ const SAMPLED_PANELS: usize = 32;
 const SAMPLED_ROWS: usize = 8;
 const SAMPLED_NEIGHBORS: usize = 16;
 
-/// The largest share of all pairs of a query and a panel that such rows may have to look at: beyond it a product is faster.
+/// The largest share of all pairs of a query and a panel that such rows may have to look at: beyond it a product is faster
+/// (`benches/boxes.py`).
 const MOST_VISITED: f64 = 0.2;
 
 /// Exact distances for each neighbour beyond which single precision does not tell the rows apart, and columns up to which kiddo's tree
-/// is then faster than all those distances.
+/// is then faster than all those distances (`benches/crossover.py --auto --columns 6`).
 const MOST_MEASURED: usize = 16;
 const MOST_TREE_COLUMNS: usize = 16;
 
@@ -112,10 +113,12 @@ fn least_work(tree: &PanelTree, progress: &Progress) -> Result<Way> {
     }
     let indistinct = measured > MOST_MEASURED * SAMPLED_NEIGHBORS * queries;
     let boxed = visits as f64 <= MOST_VISITED * (queries * panels) as f64;
-    Ok(match () {
-        () if indistinct && points.dim() <= MOST_TREE_COLUMNS => Way::Distances,
-        () if boxed => Way::Boxes,
-        () => Way::Products,
+    Ok(if indistinct && points.dim() <= MOST_TREE_COLUMNS {
+        Way::Distances
+    } else if boxed {
+        Way::Boxes
+    } else {
+        Way::Products
     })
 }
 

@@ -212,7 +212,7 @@ fn smaller(a: f32, b: f32) -> f32 {
 }
 
 #[inline(always)]
-fn larger(a: f32, b: f32) -> f32 {
+pub(super) fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 

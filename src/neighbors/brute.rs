@@ -27,7 +27,7 @@ const QUERIES_PER_BLOCK: usize = 192;
 pub(super) const ROWS_PER_GROUP: usize = 4 * PANEL_ROWS;
 pub(super) const BYTES_PER_GROUP: usize = 256 * 1024;
 
-/// Rows that are together halved in panels: the order of the rows halves them in multiples of so many first.
+/// Rows in a cluster: the order of the rows halves all of them into clusters, then each cluster into panels.
 pub(super) const CLUSTER_ROWS: usize = CLUSTER * PANEL_ROWS;
 
 /// All rows in the layout the kernel reads, beside the rows themselves.

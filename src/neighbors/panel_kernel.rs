@@ -5,6 +5,7 @@
 
 use crate::simd::Level;
 
+use super::bounding_boxes::larger;
 use super::filter_kernel::PANEL_ROWS;
 
 /// Queries side by side.
@@ -118,12 +119,6 @@ pub(super) fn differences(
             passed
         }
     }
-}
-
-/// One instruction, unlike [`f32::max`], which minds NaN.
-#[inline(always)]
-pub(super) fn larger(a: f32, b: f32) -> f32 {
-    if a > b { a } else { b }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,6 @@
 //! The search of [`super::panel_tree`]: queries that lie side by side go through the tree together.
 //!
-//! They begin with the smallest node around them that has enough rows. From then on every query has a threshold, and a
+//! They begin with a few panels around them that have enough rows. From then on every query has a threshold, and a
 //! panel is compared only with those whose threshold reaches into its box.
 
 use std::ops::Range;
@@ -10,11 +10,12 @@ use crate::matrix::{try_filled, try_with_capacity, try_zeros};
 use crate::progress::Progress;
 use crate::simd::{Level, Vector, Work};
 
+use super::bounding_boxes::larger;
 use super::brute::{Scan, patience};
 use super::filter::Gauge;
 use super::filter_kernel::PANEL_ROWS;
 use super::leaves::Node;
-use super::panel_kernel::{TOGETHER, differences, gaps, larger, reaching};
+use super::panel_kernel::{TOGETHER, differences, gaps, reaching};
 use super::panel_tree::PanelTree;
 use super::queries::{NeighborIndex, Neighbors, Queries, Query, fill_in_order};
 use super::shortlist::Shortlist;
