@@ -304,6 +304,14 @@ def test_the_old_call_names_both_functions():
             TypeError, ("curvatures(X, n_neighbors=...)", "operator_curvatures(X, k)"), curvatures, X, **old
         )
     refuses(TypeError, ("unexpected keyword argument 'neighbours'",), curvatures, X, neighbours=8)
+    wide = np.random.default_rng(0).normal(size=(300, 8))
+    refuses(
+        ValueError,
+        ("must be at least", "operator_curvatures(X, k)", "was curvatures(X, k)"),
+        curvatures,
+        wide,
+        8,
+    )
 
 
 def test_a_second_fundamental_form_shows_its_sizes_and_settings():

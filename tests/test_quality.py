@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import nasty
 import numpy as np
 import pytest
@@ -280,3 +282,13 @@ def test_the_most_neighbours_are_just_below_half(measure):
         measure(X[:n], Z[:n], (n - 1) // 2)
         with pytest.raises(ValueError, match="n_neighbors must be at least 1 and less than"):
             measure(X[:n], Z[:n], (n + 1) // 2)
+
+
+def test_a_result_is_shown_in_one_line():
+    X = nasty.continuous(200, 4)
+    exact, sampled = quality(X, X[:, :2], 7), quality(X, X[:, :2], 7, sample=50)
+    pattern = (
+        r"Quality\(trustworthiness = 0\.\d{3}, continuity = 0\.\d{3}, auc = 0\.\d{3}, n_neighbors = 7, curves"
+    )
+    assert re.fullmatch(pattern + r" for K = 1 … 198\)", repr(exact))
+    assert re.fullmatch(pattern.replace(",", r" ± 0\.\d{3},", 3) + r" for K = 1 … 198\)", repr(sampled))

@@ -70,6 +70,14 @@ class Quality(NamedTuple):
     n_neighbors: int
     standard_error: QualityError
 
+    def __repr__(self) -> str:
+        def of(name: str) -> str:
+            value, error = getattr(self, name), getattr(self.standard_error, name)
+            return f"{name} = {value:.3f}" + (f" ± {error:.3f}" if error else "")
+
+        numbers = ", ".join(map(of, ("trustworthiness", "continuity", "auc")))
+        return f"Quality({numbers}, n_neighbors = {self.n_neighbors}, curves for K = 1 … {len(self.q_nx)})"
+
 
 @overload
 def trustworthiness(

@@ -168,16 +168,18 @@ def given_plan(n: int, m: int, k: int, stages: int | Literal["auto"], order: int
         raise ValueError(
             f"n_neighbors must be at most n − 1 = {n - 1} (the point itself is not its neighbour), got {k}."
         )
-    lower = "a lower order or " if order > ORDERS[0] else ""
+    smaller = ["a lower order"] if order > ORDERS[0] else []
+    smaller.append("a smaller intrinsic_dim")
     if n < q:
         raise ValueError(
             f"X must have at least {q} rows: a fit of order {order} in {m} dimensions has {q} unknowns; "
-            f"got {n}. Use {lower}a smaller intrinsic_dim."
+            f"got {n}. Use {' or '.join(smaller)}."
         )
     if k + 1 < q:
         raise ValueError(
             f"n_neighbors must be at least {q - 1}: a fit of order {order} in {m} dimensions has {q} "
-            f"unknowns; got {k}. Use more neighbours, {lower}a smaller intrinsic_dim."
+            f"unknowns; got {k}. Use more neighbours, {', '.join(smaller)}, or operator_curvatures(X, k) "
+            "for the paper's operator, which was curvatures(X, k) in earlier versions."
         )
     enough = int(np.ceil(1.5 * q)) - 1
     if k < enough:

@@ -32,6 +32,9 @@ _WORDS = {
     "color must": "--color must",
     "they are flagged in `valid`, and their numbers are NaN": "they are flagged and have no curvature",
     "X must": "The table must",
+    "operator_curvatures(X, k) for the paper's operator, which was curvatures(X, k) in earlier versions": (
+        "--operator paper"
+    ),
 }
 
 
