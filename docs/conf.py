@@ -129,11 +129,12 @@ def skip_fields(app: Sphinx, what: str, name: str, obj: object, skip: bool, opti
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
-# The spaces in 7 %, 300 000, k = 7, 950 + 475 and 0.1 … 0.3.
+# The spaces in 7 %, 300 000, k = 7, 950 + 475, 0.1 … 0.3, (< 0.01), [0.5, 0.6], and the first in 0.1 / 0.2.
 SPACE_IN_NUMBER = re.compile(
     r"(?<=\d) (?=(?:%|[µm]?s|[KMG]i?B|\d{3})(?!\w))"
     r"|(?<=\b\w) (?=[=≤≥<>] [\d∞−])|(?<=\b\w [=≤≥<>]) (?=[\d∞−])"
     r"|(?<=\d) (?=[+×…±] [+−-]?\d)|(?<=\d [+×…±]) (?=[+−-]?\d)"
+    r"|(?<=\(<) (?=\d)|(?<=\d,) (?=[\d.]+\])|(?<=\d) (?=/ [−-]?\d)"
 )
 
 
@@ -144,6 +145,16 @@ def join_numbers(app: Sphinx, doctree: nodes.document) -> None:
             joined = SPACE_IN_NUMBER.sub("\N{NO-BREAK SPACE}", text)
             if joined != text:
                 text.parent.replace(text, nodes.Text(joined))
+
+
+def mark_tables(app: Sphinx, doctree: nodes.document) -> None:
+    """Mark tables whose last column is text, and tables of options: site.css lays them out."""
+    for table in doctree.findall(nodes.table):
+        rows = [row.children for body in table.findall(nodes.tbody) for row in body.children]
+        if any(len(cells[-1].astext()) > 30 for cells in rows):
+            table["classes"].append("words")
+        if any(head.astext().startswith("option") for head in table.findall(nodes.thead)):
+            table["classes"].append("options")
 
 
 def link_pictures(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
@@ -160,6 +171,7 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("mermaid", TextLexer)
     app.connect("autodoc-skip-member", skip_fields)
     app.connect("doctree-read", join_numbers)
+    app.connect("doctree-read", mark_tables)
     app.connect("html-page-context", link_pictures)
     # Before numpydoc, whose priority is 500.
     app.connect("autodoc-process-docstring", escape_markup, priority=400)
