@@ -31,7 +31,7 @@ plot_spectrum(model, ax=axes[1])
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.8), layout="constrained")
 for ax, alpha in zip(axes, (0, model.alpha_, 3, np.inf), strict=True):
     plot_embedding(SHOPCA(2, alpha=alpha).fit(X), X, cultivar, ax=ax, legend=ax is axes[0])
-    ax.set_title(f"α = {alpha:.2g}")
+    ax.set_title(f"α = {alpha:.2g}".replace("inf", "∞"))
 
 # %%
 # `select` compares candidates for k and the number of components by how stable they are. It buys

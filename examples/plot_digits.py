@@ -2,8 +2,8 @@
 Handwritten digits with PCA, SHOPCA and LPP
 ===========================================
 
-1797 images of 8 × 8 pixels, mapped to two dimensions. The data are of the kind that SHOPCA was published
-with, and the kind on which it gains most. Do not expect the same on other tables: see the :doc:`/faq`.
+1797 images of 8 × 8 pixels, mapped to two dimensions. The digits are one of the data sets that
+SHOPCA was published with. Do not expect a gain on other tables: see the :doc:`/faq`.
 """
 
 import matplotlib.pyplot as plt

@@ -20,7 +20,8 @@ species = iris.target_names[iris.target]
 table = iris.data.assign(coin=np.random.default_rng(0).integers(0, 2, len(iris.data)))
 
 lost = resolution(StandardScaler().fit_transform(table))
-print(dict(zip(table.columns, lost.round(3).tolist(), strict=True)))
+for column, variance in zip(table.columns, lost, strict=True):
+    print(f"{column:18} {variance:.3f}")
 
 # %%
 # Without the term the first component is the coin: two groups that mean nothing. With it the components are

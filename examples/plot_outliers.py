@@ -2,7 +2,7 @@
 What outliers do to the map
 ===========================
 
-Two of a hundred rows of wine are moved away from the mean by a growing factor. How far does the plane of
+Two per cent of the rows of wine are moved away from the mean by a growing factor. How far does the plane of
 each method turn from that of the clean rows?
 """
 

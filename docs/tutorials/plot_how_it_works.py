@@ -114,7 +114,8 @@ auto = SHOPCA(1, n_neighbors=k).fit(X)
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
 ax.semilogx(auto.alpha_grid_, auto.eigengaps_, ".-")
 ax.axvline(auto.alpha_, color="k", lw=1)
-ax.set(xlabel="α", ylabel="eigengap", title=f"chosen: α = {auto.alpha_:.3g}, {auto.components_[0].round(2)}")
+x, y = auto.components_[0]
+ax.set(xlabel="α", ylabel="eigengap", title=f"chosen: α = {auto.alpha_:.2f}, direction ({x:.2f}, {y:.2f})")
 
 # %%
 # LPP takes a ratio

@@ -48,7 +48,7 @@ draw({f"k = {k}": SHOPCA(2, alpha=1, n_neighbors=k) for k in (3, 8, 25, 100)})
 # components are directions of little local spread, and these can be noise: the first one of digits at α = ∞
 # is mostly a pixel that is set in a single image, which lies far out. ``explained_variance_ratio_`` tells.
 
-draw({f"α = {alpha}": SHOPCA(2, alpha=alpha) for alpha in (0, 0.3, 1, 3, np.inf)})
+draw({f"α = {alpha}".replace("inf", "∞"): SHOPCA(2, alpha=alpha) for alpha in (0, 0.3, 1, 3, np.inf)})
 
 # %%
 # The criterion for ``alpha="auto"`` takes the largest gap between the eigenvalues of the components and the
