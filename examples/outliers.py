@@ -72,7 +72,7 @@ def draw(path: Path) -> None:
     X = StandardScaler().fit_transform(wine.data)
     labels = np.array(["Barolo", "Grignolino", "Barbera"])[wine.target]
     others = np.arange(len(X)) != PICTURED
-    figure, axes = plt.subplots(2, len(MODELS), figsize=(18, 7), layout="constrained")
+    figure, axes = plt.subplots(2, len(MODELS), figsize=(13, 5.6), layout="constrained")
     for (name, model), (above, below) in zip(MODELS.items(), axes.T, strict=True):
         without = clone(model).fit(X[others])
         among = clone(model).fit(with_outlier(X, PICTURED, FAR))
@@ -80,9 +80,12 @@ def draw(path: Path) -> None:
         for fitted, ax in ((without, above), (among, below)):
             plot_embedding(fitted, X[others], labels[others], ax=ax, legend=ax is axes[0, -1])
             ax.set(xlabel="", ylabel="")
-        above.set_title(f"{name}\nwithout the outlier")
-        below.set_title(f"fitted with it: turned by {turned:.0f}°")
-    figure.savefig(path, dpi=70)
+        first, _, rest = name.rpartition(", ")
+        above.set_title(f"{first}\n{rest}" if first else f"{rest}\n")
+        below.set_title(f"turned by {turned:.0f}°")
+    axes[0, 0].set_ylabel("fitted without the outlier", fontsize=12)
+    axes[1, 0].set_ylabel("fitted with it", fontsize=12)
+    figure.savefig(path, dpi=96)
     plt.close(figure)
 
 
