@@ -135,7 +135,7 @@ def test_a_data_set_that_cannot_be_had_is_listed_as_missing(tmp_path, capsys):
     assert code == 0
     assert "har is missing" in capsys.readouterr().err
     text = (tmp_path / "report.md").read_text()
-    assert "1 of 2 data sets could be had" in text
+    assert "1 of 2 data sets were available" in text
     assert "| har | 10299 × 561, 6 | **missing** |" in text
     assert "nothing to compare with" in text
 

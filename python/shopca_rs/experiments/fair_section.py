@@ -119,7 +119,7 @@ def fair_section(compared: Compared, panels: Panels, draw: Draw) -> str:
         outliers, count = _outliers(compared)
         made += count
         text.append(outliers)
-    text += ["### For which data which map helps", _by_size(compared, draw)]
+    text += ["### Which map helps on which data", _by_size(compared, draw)]
     for title, part in compared.parts(flat):
         name = "ranking" if title == "the paper's" else "ranking-fresh"
         titles = {

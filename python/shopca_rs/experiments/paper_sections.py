@@ -99,7 +99,7 @@ def _lambdas(weights: Sequence[Line], draw: Draw) -> list[str]:
     if accident:
         ranges = [np.ptp([line.ours[method][0] for method in BASES]) for line in accident]
         parts.append(
-            f"How much of a number is the solver's accident: on the {len(accident)} data sets with k ≤ d the "
+            f"How much a score depends on the solver: on the {len(accident)} data sets with k ≤ d the "
             f"ARI of SHOPCA moves by {np.median(ranges):.3f} in the median and by up to {max(ranges):.3f} "
             "when nothing but the basis changes."
         )
@@ -121,7 +121,8 @@ def _lambdas(weights: Sequence[Line], draw: Draw) -> list[str]:
     ]
     return [
         *parts,
-        "### λ\n\n**Bold** where λ is within 0.1 % of print; the letters are explained below the scores.",
+        "### λ\n\n**Bold** where λ is within 0.1 % of the printed value; the letters are explained below the "
+        "scores.",
         draw("lambda", figures.lambdas_against_print, points),
         table(["data set", "printed", *titles, "what can differ"], rows),
     ]

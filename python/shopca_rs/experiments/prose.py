@@ -18,7 +18,7 @@ The tables were not made as the text says. These rules give their numbers, and n
 | Σ divides by | n | n − 1 |
 | neighbours at equal distances | – | as scikit-learn's search returns them |
 
-Two things follow that no rerun can mend. After "PCA to 25, then standardise" every direction has the
+Two things follow that no rerun can undo. After "PCA to 25, then standardise" every direction has the
 variance 1: Σ is the identity, λ no longer changes the directions of SHOPCA, and the "PCA" baseline of
 every data set with more than 25 features is an arbitrary rotation of white noise, which another version
 of the solver rotates otherwise. And where k ≤ d, as it is for most of the data sets, the eigenvectors of

@@ -162,8 +162,8 @@ def _in_short(experiment: Experiment, by_protocol: dict[str, list[Line]], primar
     there = [entry for entry in of_paper if not entry.missing]
     other = [entry for entry in there if not entry.matches_paper]
     points = [
-        f"{len(there)} of {len(of_paper)} data sets could be had; of {len(other)} the rows are not those of "
-        "the paper."
+        f"{len(there)} of {len(of_paper)} data sets were available; of {len(other)} the rows are not those "
+        "of the paper."
     ]
     if fresh := len(experiment.found) - len(of_paper):
         points.append(f"{fresh} data sets are not the paper's.")
