@@ -65,7 +65,7 @@ def main(path: Path) -> None:
 
     print(f"\n{SHOPCA(n_components=2).fit(X_digits).summary()}")
 
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained", width_ratios=[1.1, 1.2, 1.2])
+    figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.7), layout="constrained", width_ratios=[1.1, 1.2, 1.2])
     image = axes[0].imshow(S_iris, cmap="RdBu", vmin=-abs(S_iris).max(), vmax=abs(S_iris).max())
     names = [name.removesuffix(" (cm)") for name in iris.feature_names]
     axes[0].set_xticks(range(4), names, rotation=30, ha="right", rotation_mode="anchor")
@@ -78,7 +78,7 @@ def main(path: Path) -> None:
         ax.set_title(f"digits: {title}")
     axes[1].get_legend().remove()
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=150)
     print(f"\npicture: {path}")
 
 

@@ -50,9 +50,12 @@ def picture(
 ) -> None:
     """Draw every map coloured by class, and the one by SHOPCA once more by curvature."""
     panels = [*embedded.items(), ("SHOPCA", embedded["SHOPCA"])]
-    figure, axes = plt.subplots(2, 3, figsize=(13, 8.4), layout="constrained")
+    figure, axes = plt.subplots(2, 3, figsize=(11, 7.2), layout="constrained")
     classes = np.unique(y)
-    colors = plt.get_cmap("tab20")(np.arange(len(classes)))
+    colors = plt.get_cmap("tab10" if len(classes) <= 10 else "tab20")(np.arange(len(classes)))
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    key = axes.flat[len(panels)]  # an empty panel for what explains the colours
     for ax, (name, Z) in zip(axes.flat, panels, strict=False):
         ax.set(title=name, xticks=[], yticks=[])
         if ax is axes.flat[len(panels) - 1]:
@@ -61,13 +64,11 @@ def picture(
             ax.scatter(*Z[~known].T, s=5, color="0.8", linewidths=0)
             top = np.quantile(curvature[known], 0.98)
             drawn = ax.scatter(*Z[known].T, s=6, c=curvature[known], vmax=top, cmap="viridis", linewidths=0)
-            figure.colorbar(drawn, ax=ax, shrink=0.8)
+            figure.colorbar(drawn, cax=key.inset_axes((0.0, 0.1, 0.06, 0.8)), label=what, extend="max")
             continue
         for color, label in zip(colors, classes, strict=True):
             ax.scatter(*Z[y == label].T, s=6, color=color, label=str(label), linewidths=0)
-    for ax in axes.flat[len(panels) :]:
-        ax.set_axis_off()
     handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, markerscale=3, frameon=False)
-    figure.savefig(file, dpi=80)
+    key.legend(handles, labels, loc="center left", bbox_to_anchor=(0.25, 0.5), markerscale=3, frameon=False)
+    figure.savefig(file, dpi=100)
     plt.close(figure)
