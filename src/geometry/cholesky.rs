@@ -2,6 +2,8 @@
 
 use crate::simd::{Vector, add_multiple, dot};
 
+use super::tiles::Tile;
+
 /// A column of the scaled matrix counts as dependent on those before it if at most this share of it is left.
 ///
 /// Exact dependence leaves nothing but rounding errors, which are well below.
@@ -17,8 +19,8 @@ pub(crate) struct Cholesky<V> {
     inverse_diagonal: Vec<V>,
     /// D.
     scale: Vec<V>,
-    /// L⁻¹.
-    inverse: Vec<V>,
+    /// What is left of a row, and the column of L that is subtracted next.
+    column: Vec<V>,
 }
 
 impl<V: Vector> Cholesky<V> {
@@ -28,7 +30,7 @@ impl<V: Vector> Cholesky<V> {
             factor: vec![V::ZERO; size * size],
             inverse_diagonal: vec![V::ZERO; size],
             scale: vec![V::ZERO; size],
-            inverse: vec![V::ZERO; size * size],
+            column: vec![V::ZERO; size],
         }
     }
 
@@ -43,18 +45,23 @@ impl<V: Vector> Cholesky<V> {
             let empty = |yes: V, no: V| diagonal.if_at_most(V::splat(f64::MIN_POSITIVE), yes, no);
             self.scale[i] = empty(V::ZERO, empty(V::ONE, diagonal).inverse_sqrt());
             for j in 0..=i {
-                let entry = gram[i * size + j] * self.scale[i] * self.scale[j];
-                let (row, other) = (&self.factor[i * size..][..j], &self.factor[j * size..][..j]);
-                let left = entry - dot(row, other);
-                if j < i {
-                    self.factor[i * size + j] = left * self.inverse_diagonal[j];
-                } else {
-                    full_rank = left.if_at_most(dependent, V::ZERO, full_rank);
-                    let pivot = left.if_at_most(dependent, V::ONE, left);
-                    let inverse = pivot.inverse_sqrt();
-                    self.inverse_diagonal[i] = inverse;
-                    self.factor[i * size + i] = pivot * inverse;
-                }
+                self.factor[i * size + j] = gram[i * size + j] * self.scale[i] * self.scale[j];
+            }
+        }
+        // Column after column, each subtracted from all that is left: these sums do not wait for each other.
+        for j in 0..size {
+            let left = self.factor[j * size + j];
+            full_rank = left.if_at_most(dependent, V::ZERO, full_rank);
+            let pivot = left.if_at_most(dependent, V::ONE, left);
+            let inverse = pivot.inverse_sqrt();
+            self.inverse_diagonal[j] = inverse;
+            self.factor[j * size + j] = pivot * inverse;
+            for i in j + 1..size {
+                let entry = self.factor[i * size + j] * inverse;
+                self.factor[i * size + j] = entry;
+                self.column[i] = entry;
+                let row = &mut self.factor[i * size + j + 1..i * size + i + 1];
+                add_multiple(row, -entry, &self.column[j + 1..=i]);
             }
         }
         full_rank
@@ -63,16 +70,37 @@ impl<V: Vector> Cholesky<V> {
     /// Solves G x = b in place for the columns of `right`, size × width.
     #[inline(always)]
     pub(crate) fn solve(&self, right: &mut [V], width: usize) {
+        for (row, scale) in right.chunks_exact_mut(width).zip(&self.scale) {
+            scale_row(row, *scale);
+        }
+        self.solve_lower(right, width);
+        self.solve_upper(right, width);
+    }
+
+    /// An entry of D.
+    #[inline(always)]
+    pub(crate) fn scale(&self, column: usize) -> V {
+        self.scale[column]
+    }
+
+    /// x becomes L⁻¹x for the columns of `right`.
+    #[inline(always)]
+    pub(crate) fn solve_lower(&self, right: &mut [V], width: usize) {
         let size = self.size;
         for i in 0..size {
             let (done, rest) = right.split_at_mut(i * width);
             let row = &mut rest[..width];
-            scale_row(row, self.scale[i]);
             for j in 0..i {
                 add_multiple(row, -self.factor[i * size + j], &done[j * width..(j + 1) * width]);
             }
             scale_row(row, self.inverse_diagonal[i]);
         }
+    }
+
+    /// x becomes D L⁻ᵀx for the columns of `right`.
+    #[inline(always)]
+    pub(crate) fn solve_upper(&self, right: &mut [V], width: usize) {
+        let size = self.size;
         for i in (0..size).rev() {
             let (rest, done) = right.split_at_mut((i + 1) * width);
             let row = &mut rest[i * width..];
@@ -82,34 +110,25 @@ impl<V: Vector> Cholesky<V> {
             }
             scale_row(row, self.inverse_diagonal[i]);
         }
-        for i in 0..size {
-            scale_row(&mut right[i * width..(i + 1) * width], self.scale[i]);
+        for (row, scale) in right.chunks_exact_mut(width).zip(&self.scale) {
+            scale_row(row, *scale);
         }
     }
 
-    /// G⁻¹ = D L⁻ᵀ L⁻¹ D, in full.
+    /// Each row x of `rows`, of as many columns as G has, becomes L⁻¹Dx: if G = XᵀX, the columns become orthonormal.
     #[inline(always)]
-    pub(crate) fn invert(&mut self, out: &mut [V]) {
+    pub(crate) fn whiten(&self, rows: &mut [Tile<V>]) {
         let size = self.size;
-        for i in 0..size {
-            for j in 0..i {
-                let mut sum = V::ZERO;
-                for t in j..i {
-                    sum = sum.plus(self.factor[i * size + t], self.inverse[t * size + j]);
+        for rows in rows.chunks_exact_mut(size) {
+            for i in 0..size {
+                let (done, rest) = rows.split_at_mut(i);
+                let mut sum = rest[0];
+                scale_row(&mut sum, self.scale[i]);
+                for (factor, other) in self.factor[i * size..].iter().zip(done) {
+                    add_multiple(&mut sum, -*factor, other);
                 }
-                self.inverse[i * size + j] = -(sum * self.inverse_diagonal[i]);
-            }
-            self.inverse[i * size + i] = self.inverse_diagonal[i];
-        }
-        for i in 0..size {
-            for j in 0..=i {
-                let mut sum = V::ZERO;
-                for t in i..size {
-                    sum = sum.plus(self.inverse[t * size + i], self.inverse[t * size + j]);
-                }
-                let entry = sum * self.scale[i] * self.scale[j];
-                out[i * size + j] = entry;
-                out[j * size + i] = entry;
+                scale_row(&mut sum, self.inverse_diagonal[i]);
+                rest[0] = sum;
             }
         }
     }
@@ -158,6 +177,7 @@ pub(crate) fn orthonormalise<V: Vector>(basis: &mut [V], inverse: &mut [V], dim:
 
 #[cfg(test)]
 mod tests {
+    use super::super::tiles::{Part, TILE, products, zeros};
     use super::*;
     use crate::simd::{LANES, Portable};
 
@@ -180,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn solutions_and_inverses_solve_their_systems() {
+    fn solutions_solve_their_systems_and_whitened_rows_make_the_inverse() {
         let size = 5;
         let gram = gram(size);
         let mut solver = Cholesky::new(size);
@@ -188,8 +208,24 @@ mod tests {
         assert_eq!(full.lanes(), &[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0]);
         let mut right: Vec<_> = (0..2 * size).map(|i| Portable::splat(i as f64 - 3.0)).collect();
         solver.solve(&mut right, 2);
-        let mut inverse = gram.clone();
-        solver.invert(&mut inverse);
+        // The rows of the unit matrix in two tiles: L⁻¹D. Then D L⁻ᵀ of them: G⁻¹.
+        let mut rows = zeros::<Portable>(size, size);
+        let place = |i: usize, j: usize| (i / TILE * size + j, i % TILE);
+        for i in 0..size {
+            let (tile, t) = place(i, i);
+            rows[tile][t] = Portable::ONE;
+        }
+        solver.whiten(&mut rows);
+        let mut inverse = vec![Portable::ZERO; size * size];
+        for i in 0..size {
+            for j in 0..size {
+                let (tile, t) = place(j, i);
+                inverse[i * size + j] = rows[tile][t];
+            }
+        }
+        let mut product = vec![Portable::ZERO; size * size];
+        products(&rows, size, &rows, size, Part::Full, &mut product);
+        solver.solve_upper(&mut inverse, size);
         for lane in 0..7 {
             let at = |values: &[Portable], i: usize| values[i].lanes()[lane];
             for i in 0..size {
@@ -205,6 +241,10 @@ mod tests {
                     assert!((sum - f64::from(i == j)).abs() < 1e-11, "{sum}");
                 }
             }
+            // L⁻¹D(L⁻¹D)ᵀ has the trace of G⁻¹.
+            let trace =
+                |values: &[Portable]| -> f64 { (0..size).map(|i| at(values, i * size + i)).sum() };
+            assert!((trace(&product) - trace(&inverse)).abs() < 1e-11 * trace(&inverse));
         }
     }
 

@@ -1,144 +1,136 @@
 //! The weighted polynomial fit itself, for eight neighbourhoods at once.
+//!
+//! With Φ the monomials of the rows and Ψ = √W Φ, the normal equations are G = ΨᵀΨ = D⁻¹LLᵀD⁻¹. The whitened design
+//! Q = ΨDL⁻ᵀ has orthonormal columns, so that the coefficients of y are β = DL⁻ᵀ Qᵀ√W y and the residuals are
+//! √W y − QQᵀ√W y: nothing needs Φ or G again.
 
-use crate::simd::{Vector, add_multiple, dot};
+use crate::simd::{Vector, add_multiple};
 
 use super::cholesky::Cholesky;
-use super::patch::{GROUP, Patch, add_group, add_product};
+use super::patch::Patch;
 use super::polynomial::Polynomial;
+use super::tiles::{Part, TILE, Tile, add_combination, products, scaled, total, zeros};
 
-/// The fit of one degree to all patches: ΦᵀWΦ and its relatives.
+/// The fit of one degree to all patches.
 #[derive(Debug)]
 pub(crate) struct Design<V> {
     pub(crate) polynomial: Polynomial,
-    /// Four rows of Φ and of WΦ.
-    pub(crate) phi: Vec<V>,
-    pub(crate) weighted: Vec<V>,
-    /// ΦᵀWΦ and ΦᵀW²Φ, their lower triangles.
+    /// Ψ, then Q: q columns.
+    pub(crate) columns: Vec<Tile<V>>,
     gram: Vec<V>,
-    squares: Vec<V>,
     pub(crate) solver: Cholesky<V>,
-    /// G⁻¹.
-    inverse: Vec<V>,
-    trace: Vec<V>,
+    /// The rows of DL⁻ᵀ for the pairs, as columns: q × pairs.
+    to_pairs: Vec<V>,
+    /// Q times them, pairs columns: with √W they take y to the coefficients of the pairs.
+    pub(crate) pairs: Vec<Tile<V>>,
     /// The coefficients, q × dim.
     pub(crate) beta: Vec<V>,
 }
 
 impl<V: Vector> Design<V> {
-    pub(crate) fn new(variables: usize, order: usize, dim: usize) -> Self {
+    pub(crate) fn new(variables: usize, order: usize, dim: usize, rows: usize) -> Self {
         let polynomial = Polynomial::new(variables, order);
-        let q = polynomial.len();
+        let (q, pairs) = (polynomial.len(), polynomial.pairs.len());
         Self {
-            phi: vec![V::ZERO; GROUP * q],
-            weighted: vec![V::ZERO; GROUP * q],
+            columns: zeros(rows, q),
             gram: vec![V::ZERO; q * q],
-            squares: vec![V::ZERO; q * q],
             solver: Cholesky::new(q),
-            inverse: vec![V::ZERO; q * q],
-            trace: vec![V::ZERO; q],
+            to_pairs: vec![V::ZERO; q * pairs],
+            pairs: zeros(rows, pairs),
             beta: vec![V::ZERO; q * dim],
             polynomial,
         }
     }
 
-    /// Φ and WΦ for the four rows from `first`.
+    /// Sets Ψ and factorises ΨᵀΨ. Returns 1 for lanes of full rank.
     #[inline(always)]
-    pub(crate) fn evaluate(&mut self, u: &[V], weights: &[V], first: usize) {
+    pub(crate) fn factorise(&mut self, u: &[Tile<V>], roots: &[Tile<V>]) -> V {
         let (m, q) = (self.polynomial.variables, self.polynomial.len());
-        for t in 0..GROUP {
-            let phi = &mut self.phi[t * q..(t + 1) * q];
-            self.polynomial.evaluate(&u[(first + t) * m..(first + t + 1) * m], phi);
-            for (out, phi) in self.weighted[t * q..(t + 1) * q].iter_mut().zip(phi) {
-                *out = *phi * weights[first + t];
+        let rows = self.columns.chunks_exact_mut(q).zip(u.chunks_exact(m));
+        for ((columns, u), roots) in rows.zip(roots) {
+            self.polynomial.evaluate_tile(u, roots, columns);
+        }
+        products(&self.columns, q, &self.columns, q, Part::Lower, &mut self.gram);
+        self.solver.factorise(&self.gram)
+    }
+
+    /// The coefficients of √W y in `right`, dim columns, by Ψᵀ√W y.
+    #[inline(always)]
+    pub(crate) fn solve(&mut self, right: &[Tile<V>], dim: usize) {
+        let q = self.polynomial.len();
+        products(&self.columns, q, right, dim, Part::Full, &mut self.beta);
+        self.solver.solve(&mut self.beta, dim);
+    }
+
+    /// Ψ becomes Q.
+    #[inline(always)]
+    pub(crate) fn whiten(&mut self) {
+        self.solver.whiten(&mut self.columns);
+        let first = self.polynomial.first_pair();
+        let count = self.polynomial.pairs.len();
+        // The columns of L⁻¹, and D.
+        self.to_pairs.fill(V::ZERO);
+        for p in 0..count {
+            self.to_pairs[(first + p) * count + p] = self.solver.scale(first + p);
+        }
+        self.solver.solve_lower(&mut self.to_pairs, count);
+        self.pairs.fill([V::ZERO; TILE]);
+        add_combination(&mut self.pairs, &self.columns, &self.to_pairs, count);
+    }
+
+    /// B_p from the coefficients of the pairs, pairs × dim.
+    #[inline(always)]
+    pub(crate) fn second_derivatives(&self, coefficients: &[V], dim: usize, out: &mut [V]) {
+        let rows = coefficients.chunks_exact(dim).zip(out.chunks_exact_mut(dim));
+        for (p, (row, out)) in rows.enumerate().take(self.polynomial.pairs.len()) {
+            let factor = V::splat(self.polynomial.second_derivative(p));
+            for (out, entry) in out.iter_mut().zip(row) {
+                *out = *entry * factor;
             }
         }
     }
 
-    /// Least squares of the patch on Φ(u). Returns 1 for lanes of full rank.
+    /// The [`Shares`]: the coefficients of noise of unit variance in √W y have the covariance S Sᵀ, S = DL⁻ᵀQᵀ√W.
     #[inline(always)]
-    pub(crate) fn solve(&mut self, patch: &Patch<V>, u: &[V], with_squares: bool) -> V {
-        let (dim, q) = (patch.dim, self.polynomial.len());
-        self.gram.fill(V::ZERO);
-        self.squares.fill(V::ZERO);
-        self.beta.fill(V::ZERO);
-        for (group, y) in patch.y.chunks_exact(GROUP * dim).enumerate() {
-            self.evaluate(u, &patch.weights, group * GROUP);
-            for a in 0..q {
-                let row = a * q..a * q + a + 1;
-                add_group(&mut self.gram[row.clone()], &self.weighted, q, a, &self.phi, 0);
-                if with_squares {
-                    add_group(&mut self.squares[row], &self.weighted, q, a, &self.weighted, 0);
+    pub(crate) fn shares(&self, patch: &Patch<V>) -> Shares<V> {
+        let (q, count) = (self.polynomial.len(), self.polynomial.pairs.len());
+        let mut freedom = [V::ZERO; TILE];
+        let mut form = [V::ZERO; TILE];
+        let mut trace = [V::ZERO; TILE];
+        let rows = self.columns.chunks_exact(q).zip(self.pairs.chunks_exact(count));
+        for ((columns, pairs), weights) in rows.zip(&patch.weights) {
+            let mut left = [V::ONE; TILE];
+            for column in columns {
+                for t in 0..TILE {
+                    left[t] = left[t].plus(-column[t], column[t]);
                 }
             }
-            add_product(&mut self.beta, &self.weighted, y);
-        }
-        let full_rank = self.solver.factorise(&self.gram);
-        self.solver.solve(&mut self.beta, dim);
-        full_rank
-    }
-
-    /// The second derivatives B_p, pairs × dim.
-    #[inline(always)]
-    pub(crate) fn second_derivatives(&self, dim: usize, out: &mut [V]) {
-        let first = self.polynomial.first_pair();
-        for p in 0..self.polynomial.pairs.len() {
-            let factor = V::splat(self.polynomial.second_derivative(p));
-            for c in 0..dim {
-                out[p * dim + c] = self.beta[(first + p) * dim + c] * factor;
+            let (mut norm, mut sum) = ([V::ZERO; TILE], [V::ZERO; TILE]);
+            for (p, pair) in pairs.iter().enumerate() {
+                let factor = V::splat(self.polynomial.square_factor(p));
+                add_multiple(&mut norm, factor, &scaled(pair, pair));
+                if self.polynomial.pairs[p].0 == self.polynomial.pairs[p].1 {
+                    // The coefficient of a square is half of B_aa.
+                    add_multiple(&mut sum, V::splat(2.0), pair);
+                }
+            }
+            for t in 0..TILE {
+                freedom[t] = freedom[t].plus(weights[t], left[t]);
+                form[t] = form[t].plus(weights[t], norm[t]);
+                trace[t] = trace[t].plus(weights[t], sum[t] * sum[t]);
             }
         }
-    }
-
-    /// The [`Shares`], from G⁻¹ (ΦᵀW²Φ) G⁻¹, the covariance of the coefficients for noise of unit variance.
-    #[inline(always)]
-    pub(crate) fn shares(&mut self, weights: &[V]) -> Shares<V> {
-        let q = self.polynomial.len();
-        self.solver.invert(&mut self.inverse);
-        for a in 0..q {
-            for b in 0..a {
-                self.squares[b * q + a] = self.squares[a * q + b];
-            }
-        }
-        let mut freedom = V::ZERO;
-        for weight in weights {
-            freedom += *weight;
-        }
-        for (row, squares) in self.inverse.chunks_exact(q).zip(self.squares.chunks_exact(q)) {
-            freedom -= dot(row, squares);
-        }
-        // The coefficient of a square is half of B_aa; the trace is twice the sum of those coefficients.
-        let first = self.polynomial.first_pair();
-        self.trace.fill(V::ZERO);
-        let mut form = V::ZERO;
-        for p in 0..self.polynomial.pairs.len() {
-            let row = &self.inverse[(first + p) * q..(first + p + 1) * q];
-            let factor = V::splat(self.polynomial.square_factor(p));
-            form = form.plus(factor, quadratic_form(row, &self.squares));
-            if self.polynomial.pairs[p].0 == self.polynomial.pairs[p].1 {
-                add_multiple(&mut self.trace, V::splat(2.0), row);
-            }
-        }
-        Shares { freedom, form, trace: quadratic_form(&self.trace, &self.squares) }
+        Shares { freedom: total(&freedom), form: total(&form), trace: total(&trace) }
     }
 }
 
 /// What noise of unit variance in one normal direction adds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shares<V> {
-    /// To the weighted squared residuals: Σw − tr(G⁻¹ ΦᵀW²Φ).
+    /// To the weighted squared residuals: Σw − Σw|Q_i|².
     pub(crate) freedom: V,
     /// To |B|².
     pub(crate) form: V,
     /// To |tr B|².
     pub(crate) trace: V,
-}
-
-/// x A xᵀ.
-#[inline(always)]
-fn quadratic_form<V: Vector>(x: &[V], matrix: &[V]) -> V {
-    let mut sum = V::ZERO;
-    for (row, factor) in matrix.chunks_exact(x.len()).zip(x) {
-        sum = sum.plus(*factor, dot(row, x));
-    }
-    sum
 }

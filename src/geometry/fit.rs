@@ -10,8 +10,9 @@ use super::cholesky::orthonormalise;
 use super::design::{Design, Shares};
 use super::estimate::{FormEstimate, Sizes};
 use super::osculating::Osculating;
-use super::patch::{GROUP, Patch, Tangent, add_product, subtract_group};
+use super::patch::{Patch, Tangent};
 use super::polynomial::Polynomial;
+use super::tiles::{Part, TILE, Tile, add_combination, products, total, zeros};
 
 /// How often B is solved for again after [`Osculating`] has corrected the normal parts.
 const CORRECTIONS: usize = 3;
@@ -24,14 +25,14 @@ const NO_FREEDOM: f64 = 1e-9;
 
 /// A solver for up to eight neighbourhoods, with any instruction set.
 pub(crate) trait Fitter: Send {
-    /// Fits the neighbourhoods `lists` of the rows `centres` of `values`. Returns false if the eigensolver does not
-    /// converge.
+    /// Fits the neighbourhoods `lists` of the rows `centres` of `values`, as many of them as `out` has room for. Returns
+    /// false if the eigensolver does not converge.
     #[must_use]
     fn fit(
         &mut self,
         values: &[f64],
-        centres: &[u32],
-        lists: &[&[u32]],
+        centres: [u32; LANES],
+        lists: [&[u32]; LANES],
         out: &mut [FormEstimate],
     ) -> bool;
 }
@@ -45,20 +46,23 @@ pub(crate) struct Fit<V> {
     /// The quadratic fit that turns the tangent, and the last one.
     first: Design<V>,
     last: Design<V>,
-    /// Tangential coordinates, rows × m.
-    u: Vec<V>,
+    /// Tangential coordinates, m columns.
+    u: Vec<Tile<V>>,
     osculating: Osculating<V>,
-    /// B_p and, for the corrections, its predecessor, pairs × dim.
+    /// B_p, and minus the share of it that goes with the changes, pairs × dim.
     form: Vec<V>,
-    previous: Vec<V>,
-    /// c(v) − c(u) of every row, rows × pairs.
-    changes: Vec<V>,
-    /// ΦᵀW(c(v) − c(u)), q × pairs, then that times B, q × dim.
-    moments: Vec<V>,
-    step: Vec<V>,
+    taken: Vec<V>,
+    /// The coefficients of the pairs before any correction and after, and their difference, pairs × dim.
     start: Vec<V>,
-    /// Residuals of four rows.
-    residual: Vec<V>,
+    corrected: Vec<V>,
+    step: Vec<V>,
+    /// √w (c(v) − c(u)) of every row, pairs columns, and what they change in the coefficients of the pairs, pairs × pairs.
+    changes: Vec<Tile<V>>,
+    moments: Vec<V>,
+    /// √w times the normal parts less their corrections, dim columns.
+    residual: Vec<Tile<V>>,
+    /// Coefficients of Q, q × dim.
+    whitened: Vec<V>,
     /// L⁻¹B, m × m × dim.
     half: Vec<V>,
     /// 1 for lanes where nothing was rank-deficient.
@@ -72,20 +76,23 @@ impl<V: Vector> Fit<V> {
     pub(crate) fn new(sizes: Sizes) -> Self {
         let Sizes { neighbors, dim, intrinsic: m, order } = sizes;
         let patch = Patch::new(neighbors, dim);
-        let (first, last) = (Design::new(m, 2, dim), Design::<V>::new(m, order, dim));
-        let (rows, pairs, q) = (patch.rows, last.polynomial.pairs.len(), last.polynomial.len());
+        let rows = patch.count;
+        let (first, last) = (Design::new(m, 2, dim, rows), Design::<V>::new(m, order, dim, rows));
+        let (pairs, q) = (last.polynomial.pairs.len(), last.polynomial.len());
         Self {
             sizes,
             tangent: Tangent::new(neighbors, dim, m),
-            u: vec![V::ZERO; rows * m],
+            u: zeros(rows, m),
             osculating: Osculating::new(&last.polynomial),
             form: vec![V::ZERO; pairs * dim],
-            previous: vec![V::ZERO; pairs * dim],
-            changes: vec![V::ZERO; rows * pairs],
-            moments: vec![V::ZERO; q * pairs],
-            step: vec![V::ZERO; q * dim],
-            start: vec![V::ZERO; q * dim],
-            residual: vec![V::ZERO; GROUP * dim],
+            taken: vec![V::ZERO; pairs * dim],
+            start: vec![V::ZERO; pairs * dim],
+            corrected: vec![V::ZERO; pairs * dim],
+            step: vec![V::ZERO; pairs * dim],
+            changes: zeros(rows, pairs),
+            moments: vec![V::ZERO; pairs * pairs],
+            residual: zeros(rows, dim),
+            whitened: vec![V::ZERO; q * dim],
             half: vec![V::ZERO; m * m * dim],
             full_rank: V::ONE,
             scatter: V::ZERO,
@@ -102,15 +109,17 @@ impl<V: Vector> Fit<V> {
         let Some(found) = self.tangent.solve(&self.patch) else { return false };
         self.full_rank = found * self.patch.extended;
         self.set_coordinates();
-        self.full_rank = self.full_rank * self.first.solve(&self.patch, &self.u, false);
-        self.project(true);
-        self.full_rank = self.full_rank * self.turn(true);
+        // The constant takes the mean of z; only the slopes of this fit are used.
+        let independent = self.first.factorise(&self.u, &self.patch.roots);
+        self.first.solve(&self.tangent.z, self.sizes.dim);
+        self.full_rank = self.full_rank * independent * self.turn(true);
         self.set_coordinates();
-        self.remove_tangential_part();
-        self.full_rank = self.full_rank * self.last.solve(&self.patch, &self.u, true);
-        let limited = self.correct();
-        self.refine(limited);
-        self.shares = self.last.shares(&self.patch.weights);
+        self.keep_normal_part();
+        self.full_rank = self.full_rank * self.last.factorise(&self.u, &self.patch.roots);
+        self.last.whiten();
+        let (share, used) = self.correct();
+        self.finish(share, used);
+        self.shares = self.last.shares(&self.patch);
         self.full_rank = self.full_rank * self.turn(false);
         tilt(
             &mut self.form,
@@ -126,131 +135,132 @@ impl<V: Vector> Fit<V> {
     #[inline(always)]
     fn set_coordinates(&mut self) {
         let (dim, m) = (self.sizes.dim, self.sizes.intrinsic);
-        for (row, u) in self.patch.y.chunks_exact(dim).zip(self.u.chunks_exact_mut(m)) {
-            for (a, u) in u.iter_mut().enumerate() {
-                *u = dot(&self.tangent.basis[a * dim..(a + 1) * dim], row);
+        for (y, u) in self.patch.y.chunks_exact(dim).zip(self.u.chunks_exact_mut(m)) {
+            for (u, direction) in u.iter_mut().zip(self.tangent.basis.chunks_exact(dim)) {
+                let mut sum = [V::ZERO; TILE];
+                for (y, entry) in y.iter().zip(direction) {
+                    add_multiple(&mut sum, *entry, y);
+                }
+                *u = sum;
             }
         }
     }
 
-    /// Replaces y by y − Tᵀu.
+    /// Replaces y by √w (y − Tᵀu).
     #[inline(always)]
-    fn remove_tangential_part(&mut self) {
+    fn keep_normal_part(&mut self) {
         let (dim, m) = (self.sizes.dim, self.sizes.intrinsic);
-        for (row, u) in self.patch.y.chunks_exact_mut(dim).zip(self.u.chunks_exact(m)) {
-            for a in 0..m {
-                add_multiple(row, -u[a], &self.tangent.basis[a * dim..(a + 1) * dim]);
+        let rows = self.patch.y.chunks_exact_mut(dim).zip(self.u.chunks_exact(m));
+        for ((y, u), roots) in rows.zip(&self.patch.roots) {
+            for (c, y) in y.iter_mut().enumerate() {
+                for (u, direction) in u.iter().zip(self.tangent.basis.chunks_exact(dim)) {
+                    add_multiple(y, -direction[c], u);
+                }
+                for t in 0..TILE {
+                    y[t] = y[t] * roots[t];
+                }
             }
         }
     }
 
-    /// Removes the tangential part from the coefficients of the first fit or of the last one.
-    #[inline(always)]
-    fn project(&mut self, first: bool) {
-        let dim = self.sizes.dim;
-        let beta = if first { &mut self.first.beta } else { &mut self.last.beta };
-        project_out(beta, &self.tangent.basis, dim);
-    }
-
-    /// T becomes T + J, orthonormal. Returns 0 for lanes where that fails.
+    /// T becomes T + J, J less its tangential part, and orthonormal. Returns 0 for lanes where that fails.
     #[inline(always)]
     fn turn(&mut self, first: bool) -> V {
         let (dim, m) = (self.sizes.dim, self.sizes.intrinsic);
-        let beta = if first { &self.first.beta } else { &self.last.beta };
-        for (entry, slope) in self.tangent.basis.iter_mut().zip(&beta[dim..(1 + m) * dim]) {
+        let beta = if first { &mut self.first.beta } else { &mut self.last.beta };
+        let slopes = &mut beta[dim..(1 + m) * dim];
+        project_out(slopes, &self.tangent.basis, dim);
+        for (entry, slope) in self.tangent.basis.iter_mut().zip(slopes) {
             *entry += *slope;
         }
         orthonormalise(&mut self.tangent.basis, &mut self.tangent.inverse, dim)
     }
 
-    /// Solves again with the osculating part subtracted: β = β₀ − G⁻¹ ΦᵀW(c(v) − c(u)) B. Returns 1 for lanes where the
-    /// change of B was too large and was cut.
+    /// Solves again for B with the osculating part subtracted: B = B₀ − S(c(v) − c(u))B. Returns the share of the last
+    /// change of B that may stay, and 0 for lanes where that is not all of it.
     #[inline(always)]
-    fn correct(&mut self) -> V {
-        let (dim, m) = (self.sizes.dim, self.sizes.intrinsic);
-        let last = &mut self.last;
+    fn correct(&mut self) -> (V, V) {
+        let dim = self.sizes.dim;
+        let last = &self.last;
         let pairs = last.polynomial.pairs.len();
-        self.start.copy_from_slice(&last.beta);
-        last.second_derivatives(dim, &mut self.form);
+        products(&last.pairs, pairs, &self.patch.y, dim, Part::Full, &mut self.start);
+        last.second_derivatives(&self.start, dim, &mut self.form);
         let size = self.osculating.take(&last.polynomial, &self.form, dim);
-        for _ in 0..CORRECTIONS {
-            self.moments.fill(V::ZERO);
-            let groups = self.changes.chunks_exact_mut(GROUP * pairs).enumerate();
-            for (group, changes) in groups {
-                last.evaluate(&self.u, &self.patch.weights, group * GROUP);
-                for t in 0..GROUP {
-                    let u = &self.u[(group * GROUP + t) * m..(group * GROUP + t + 1) * m];
-                    let out = &mut changes[t * pairs..(t + 1) * pairs];
-                    self.osculating.change(u, out);
-                }
-                add_product(&mut self.moments, &last.weighted, changes);
+        for round in 0..CORRECTIONS {
+            if round > 0 {
+                last.second_derivatives(&self.corrected, dim, &mut self.form);
+                self.osculating.take(&last.polynomial, &self.form, dim);
             }
+            self.osculating.changes(&self.u, &self.patch.roots, &mut self.changes);
+            products(&last.pairs, pairs, &self.changes, pairs, Part::Full, &mut self.moments);
             self.step.fill(V::ZERO);
             for (row, moments) in
                 self.step.chunks_exact_mut(dim).zip(self.moments.chunks_exact(pairs))
             {
-                for p in 0..pairs {
-                    add_multiple(row, moments[p], &self.form[p * dim..(p + 1) * dim]);
+                for (moment, form) in moments.iter().zip(self.form.chunks_exact(dim)) {
+                    add_multiple(row, *moment, form);
                 }
             }
-            last.solver.solve(&mut self.step, dim);
-            for ((beta, start), step) in last.beta.iter_mut().zip(&self.start).zip(&self.step) {
-                *beta = *start - *step;
+            for ((out, start), step) in self.corrected.iter_mut().zip(&self.start).zip(&self.step) {
+                *out = *start - *step;
             }
-            std::mem::swap(&mut self.previous, &mut self.form);
-            last.second_derivatives(dim, &mut self.form);
-            self.osculating.take(&last.polynomial, &self.form, dim);
         }
-        // B − B₀ is the step's part in the pairs.
-        let first = last.polynomial.first_pair();
         let mut moved = V::ZERO;
-        for p in 0..pairs {
+        for (p, row) in self.step.chunks_exact(dim).enumerate() {
             let factor = V::splat(last.polynomial.square_factor(p));
-            let row = &self.step[(first + p) * dim..(first + p + 1) * dim];
             moved = moved.plus(factor, dot(row, row));
         }
         let allowed = size.sqrt() * V::splat(LARGEST_CORRECTION);
         let moved = moved.sqrt();
         let within = |yes: V, no: V| moved.if_below(allowed, yes, no);
         let share = within(V::ONE, allowed.over(moved.max(V::splat(f64::MIN_POSITIVE))));
-        for ((beta, start), step) in last.beta.iter_mut().zip(&self.start).zip(&self.step) {
-            *beta = within(*beta, *start - *step * share);
-        }
-        within(V::ZERO, V::ONE)
+        (share, within(V::ONE, V::ZERO))
     }
 
-    /// Residuals r of the last fit: Σ w|r|², and one step of iterative refinement, which gives back the digits that the
-    /// normal equations cost. Lanes that were cut keep their coefficients, and their residuals are those without correction.
+    /// The coefficients with `share` of the last correction, the residuals r, Σ w|r|², and one step of iterative
+    /// refinement, which gives back the digits that the normal equations cost. Lanes whose correction is not `used` in full
+    /// are not refined, and their residuals are those without correction.
     #[inline(always)]
-    fn refine(&mut self, limited: V) {
+    fn finish(&mut self, share: V, used: V) {
         let dim = self.sizes.dim;
+        let q = self.last.polynomial.len();
+        self.subtract_changes(share);
         let last = &mut self.last;
-        let pairs = last.polynomial.pairs.len();
-        let used = V::ONE - limited;
-        self.scatter = V::ZERO;
-        self.step.fill(V::ZERO);
-        for (group, rows) in self.patch.y.chunks_exact(GROUP * dim).enumerate() {
-            last.evaluate(&self.u, &self.patch.weights, group * GROUP);
-            let changes = &mut self.changes[group * GROUP * pairs..(group + 1) * GROUP * pairs];
-            for change in changes.iter_mut() {
-                *change = *change * used;
-            }
-            self.residual.copy_from_slice(rows);
-            subtract_group(&mut self.residual, &last.phi, &last.beta, dim);
-            subtract_group(&mut self.residual, changes, &self.previous, dim);
-            for (row, weight) in
-                self.residual.chunks_exact(dim).zip(&self.patch.weights[group * GROUP..])
-            {
-                self.scatter = self.scatter.plus(*weight, dot(row, row));
-            }
-            add_product(&mut self.step, &last.weighted, &self.residual);
+        products(&last.columns, q, &self.residual, dim, Part::Full, &mut self.whitened);
+        last.beta.copy_from_slice(&self.whitened);
+        if used.any_below(V::ONE) {
+            self.subtract_changes(used);
         }
-        last.solver.solve(&mut self.step, dim);
-        for (beta, step) in last.beta.iter_mut().zip(&self.step) {
-            *beta = beta.plus(used, *step);
+        for entry in &mut self.whitened {
+            *entry = -*entry;
         }
-        self.project(false);
-        self.last.second_derivatives(dim, &mut self.form);
+        let last = &mut self.last;
+        add_combination(&mut self.residual, &last.columns, &self.whitened, dim);
+        let mut scatter = [V::ZERO; TILE];
+        for tile in &self.residual {
+            for t in 0..TILE {
+                scatter[t] = scatter[t].plus(tile[t], tile[t]);
+            }
+        }
+        self.scatter = total(&scatter);
+        products(&last.columns, q, &self.residual, dim, Part::Full, &mut self.whitened);
+        add_multiple(&mut last.beta, used, &self.whitened);
+        last.solver.solve_upper(&mut last.beta, dim);
+        // The slopes follow when T turns.
+        project_out(&mut last.beta, &self.tangent.basis, dim);
+        let first = last.polynomial.first_pair() * dim;
+        last.second_derivatives(&last.beta[first..], dim, &mut self.form);
+    }
+
+    /// The residuals become √w times the normal parts less `share` of what the last correction took off.
+    #[inline(always)]
+    fn subtract_changes(&mut self, share: V) {
+        let dim = self.sizes.dim;
+        for (out, form) in self.taken.iter_mut().zip(&self.form) {
+            *out = -(*form * share);
+        }
+        self.residual.copy_from_slice(&self.patch.y);
+        add_combination(&mut self.residual, &self.changes, &self.taken, dim);
     }
 
     fn write(&self, lane: usize, out: &mut FormEstimate) {
@@ -341,26 +351,16 @@ impl<V: Vector> Fitter for Fit<V> {
     fn fit(
         &mut self,
         values: &[f64],
-        centres: &[u32],
-        lists: &[&[u32]],
+        centres: [u32; LANES],
+        lists: [&[u32]; LANES],
         out: &mut [FormEstimate],
     ) -> bool {
-        let (centres, lists) = fill_lanes(centres, lists);
         let converged = V::vectorize(Step { fit: self, values, centres, lists });
         for (lane, out) in out.iter_mut().enumerate() {
             self.write(lane, out);
         }
         converged
     }
-}
-
-/// A centre and its list for every lane. Missing ones repeat the first, and their lanes are never read.
-pub(crate) fn fill_lanes<'a>(
-    centres: &[u32],
-    lists: &[&'a [u32]],
-) -> ([u32; LANES], [&'a [u32]; LANES]) {
-    let own = |lane: usize| if lane < centres.len() { lane } else { 0 };
-    (std::array::from_fn(|lane| centres[own(lane)]), std::array::from_fn(|lane| lists[own(lane)]))
 }
 
 /// The solver for neighbourhoods of these sizes.

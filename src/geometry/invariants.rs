@@ -5,12 +5,13 @@ use super::estimate::FormEstimate;
 /// More sweeps of Jacobi rotations than any small matrix takes.
 const MOST_SWEEPS: usize = 30;
 
+/// Tangent dimensions up to which a shape operator needs no allocation.
+const SMALL: usize = 4;
+
 /// The numbers of II that do not depend on a basis.
 pub(crate) struct Invariants {
     dim: usize,
     m: usize,
-    /// tr II.
-    trace: Vec<f64>,
     /// |H| = |tr II| / m.
     pub(crate) mean: f64,
     /// |II|² less what noise adds to it.
@@ -21,28 +22,25 @@ pub(crate) struct Invariants {
 
 impl Invariants {
     pub(crate) fn new(estimate: &FormEstimate, dim: usize, m: usize) -> Self {
-        let mut trace = vec![0.0; dim];
-        let mut square = 0.0;
-        let mut pair = 0;
-        for a in 0..m {
-            for b in a..m {
-                let form = &estimate.form[pair * dim..(pair + 1) * dim];
-                let own: f64 = form.iter().map(|entry| entry * entry).sum();
-                square += if a == b { own } else { 2.0 * own };
-                if a == b {
-                    for (sum, entry) in trace.iter_mut().zip(form) {
-                        *sum += entry;
+        let (mut square, mut traced) = (0.0, 0.0);
+        for c in 0..dim {
+            let mut trace = 0.0;
+            let mut entries = estimate.form[c..].iter().step_by(dim);
+            for a in 0..m {
+                for (b, entry) in (a..m).zip(&mut entries) {
+                    square += if a == b { entry * entry } else { 2.0 * entry * entry };
+                    if a == b {
+                        trace += entry;
                     }
                 }
-                pair += 1;
             }
+            traced += trace * trace;
         }
-        let traced: f64 = trace.iter().map(|entry| entry * entry).sum();
         // Without degrees of freedom the noise is not known, and nothing is subtracted.
         let known = |variance: f64| if variance.is_finite() { variance } else { 0.0 };
         let squared_norm = square - known(estimate.form_variance);
         let scalar = traced - known(estimate.trace_variance) - squared_norm;
-        Self { dim, m, mean: traced.sqrt() / m as f64, trace, squared_norm, scalar }
+        Self { dim, m, mean: traced.sqrt() / m as f64, squared_norm, scalar }
     }
 
     /// With one normal direction: the eigenvalues of ⟨II, ν⟩, ascending, and ν.
@@ -54,22 +52,26 @@ impl Invariants {
     ) {
         let (dim, m) = (self.dim, self.m);
         unit_normal(&estimate.tangent, dim, normal);
-        let along: f64 = normal.iter().zip(&self.trace).map(|(a, b)| a * b).sum();
-        if along < 0.0 {
-            normal.iter_mut().for_each(|entry| *entry = -*entry);
-        }
-        let mut shape = vec![0.0; m * m];
-        let mut pair = 0;
+        let (mut small, mut large) = ([0.0; SMALL * SMALL], Vec::new());
+        let shape = if m <= SMALL {
+            &mut small[..m * m]
+        } else {
+            large.resize(m * m, 0.0);
+            &mut large[..]
+        };
+        let mut forms = estimate.form.chunks_exact(dim);
         for a in 0..m {
-            for b in a..m {
-                let form = &estimate.form[pair * dim..(pair + 1) * dim];
+            for (b, form) in (a..m).zip(&mut forms) {
                 let entry = normal.iter().zip(form).map(|(a, b)| a * b).sum();
                 shape[a * m + b] = entry;
                 shape[b * m + a] = entry;
-                pair += 1;
             }
         }
-        eigenvalues(&mut shape, m);
+        // ⟨tr II, ν⟩.
+        if (0..m).map(|a| shape[a * m + a]).sum::<f64>() < 0.0 {
+            normal.iter_mut().chain(&mut *shape).for_each(|entry| *entry = -*entry);
+        }
+        eigenvalues(shape, m);
         for a in 0..m {
             principal[a] = shape[a * m + a];
         }
@@ -111,8 +113,8 @@ fn eigenvalues(matrix: &mut [f64], size: usize) {
                 }
                 rotated = true;
                 let half = 0.5 * (matrix[j * size + j] - matrix[i * size + i]) / beside;
-                let tangent = half.signum() / (half.abs() + half.hypot(1.0));
-                let cosine = 1.0 / tangent.hypot(1.0);
+                let tangent = half.signum() / (half.abs() + (half * half + 1.0).sqrt());
+                let cosine = 1.0 / (tangent * tangent + 1.0).sqrt();
                 let sine = tangent * cosine;
                 for t in 0..size {
                     let (x, y) = (matrix[t * size + i], matrix[t * size + j]);

@@ -7,6 +7,7 @@
 //!
 //! | module | idea |
 //! |---|---|
+//! | `tiles`, `row_groups` | the rows of eight neighbourhoods, four at a time, and sums over them |
 //! | `patch` | a neighbourhood at unit scale, its weights and its leading directions |
 //! | `polynomial`, `cholesky`, `design` | the weighted least squares fit and its rank |
 //! | `osculating` | the higher terms that follow from II itself |
@@ -14,7 +15,7 @@
 //! | `tilts`, `two_stage` | for noisy points: a second fit, to the tilts of the tangents of the first |
 //! | `scales` | the error of II for each k, estimated from the points alone |
 //! | `estimate` | the sizes and the result of one fit |
-//! | `records`, `invariants` | many neighbourhoods → forms or curvatures |
+//! | `records`, `visits`, `invariants` | many neighbourhoods → forms or curvatures |
 
 mod cholesky;
 mod design;
@@ -25,10 +26,13 @@ mod osculating;
 mod patch;
 mod polynomial;
 mod records;
+mod row_groups;
 mod scales;
 mod search;
+mod tiles;
 mod tilts;
 mod two_stage;
+mod visits;
 
 pub use estimate::Sizes;
 pub use polynomial::unknowns;

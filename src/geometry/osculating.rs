@@ -8,6 +8,7 @@
 use crate::simd::{Vector, dot};
 
 use super::polynomial::Polynomial;
+use super::tiles::{TILE, Tile};
 
 /// Rounds of the fixed point y → v → y.
 const ROUNDS: usize = 2;
@@ -27,6 +28,9 @@ pub(crate) struct Osculating<V> {
     shape: Vec<V>,
     v: Vec<V>,
     once: Vec<V>,
+    /// One row of u and its result.
+    row: Vec<V>,
+    found: Vec<V>,
 }
 
 impl<V: Vector> Osculating<V> {
@@ -39,6 +43,8 @@ impl<V: Vector> Osculating<V> {
             shape: vec![V::ZERO; pairs],
             v: vec![V::ZERO; m],
             once: vec![V::ZERO; m],
+            row: vec![V::ZERO; m],
+            found: vec![V::ZERO; pairs],
         }
     }
 
@@ -60,29 +66,69 @@ impl<V: Vector> Osculating<V> {
         square
     }
 
-    /// c(v) − c(u).
+    /// c(v) − c(u) of the rows of u, times the weights `factors`.
     #[inline(always)]
-    pub(crate) fn change(&mut self, u: &[V], out: &mut [V]) {
-        match *u {
-            [_] => self.fixed::<1, 1>(u, out),
-            [_, _] => self.fixed::<2, 3>(u, out),
-            [_, _, _] => self.fixed::<3, 6>(u, out),
-            _ => {
-                let Self { products, norm, coefficients, shape, v, once } = self;
-                change(products, *norm, u, coefficients, shape, v, once, out);
-            }
+    pub(crate) fn changes(&mut self, u: &[Tile<V>], factors: &[Tile<V>], out: &mut [Tile<V>]) {
+        match self.v.len() {
+            1 => self.fixed::<1, 1>(u, factors, out),
+            2 => self.fixed::<2, 3>(u, factors, out),
+            3 => self.fixed::<3, 6>(u, factors, out),
+            _ => self.any(u, factors, out),
         }
     }
 
     /// The same with the sizes known to the compiler.
     #[inline(always)]
-    fn fixed<const M: usize, const PAIRS: usize>(&self, u: &[V], out: &mut [V]) {
-        let (mut coefficients, mut shape) = ([V::ZERO; PAIRS], [V::ZERO; PAIRS]);
-        let (mut v, mut once) = ([V::ZERO; M], [V::ZERO; M]);
-        let (u, out) = (&u[..M], &mut out[..PAIRS]);
-        let products = &self.products[..PAIRS * PAIRS];
-        let norm = self.norm;
-        change(products, norm, u, &mut coefficients, &mut shape, &mut v, &mut once, out);
+    fn fixed<const M: usize, const PAIRS: usize>(
+        &self,
+        u: &[Tile<V>],
+        factors: &[Tile<V>],
+        out: &mut [Tile<V>],
+    ) {
+        let rows = u.as_chunks::<M>().0.iter().zip(out.as_chunks_mut::<PAIRS>().0);
+        let mut products = [V::ZERO; 36];
+        let products = &mut products[..PAIRS * PAIRS];
+        products.copy_from_slice(&self.products);
+        for ((u, out), factors) in rows.zip(factors) {
+            for t in 0..TILE {
+                let (mut coefficients, mut shape) = ([V::ZERO; PAIRS], [V::ZERO; PAIRS]);
+                let (mut row, mut v, mut once) = ([V::ZERO; M], [V::ZERO; M], [V::ZERO; M]);
+                for a in 0..M {
+                    row[a] = u[a][t];
+                }
+                let mut found = [V::ZERO; PAIRS];
+                change(
+                    products,
+                    self.norm,
+                    &row,
+                    &mut coefficients,
+                    &mut shape,
+                    &mut v,
+                    &mut once,
+                    &mut found,
+                );
+                for p in 0..PAIRS {
+                    out[p][t] = found[p] * factors[t];
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn any(&mut self, u: &[Tile<V>], factors: &[Tile<V>], out: &mut [Tile<V>]) {
+        let Self { products, norm, coefficients, shape, v, once, row, found } = self;
+        let rows = u.chunks_exact(row.len()).zip(out.chunks_exact_mut(found.len()));
+        for ((u, out), factors) in rows.zip(factors) {
+            for t in 0..TILE {
+                for (row, u) in row.iter_mut().zip(u) {
+                    *row = u[t];
+                }
+                change(products, *norm, row, coefficients, shape, v, once, found);
+                for (out, found) in out.iter_mut().zip(found.iter()) {
+                    out[t] = *found * factors[t];
+                }
+            }
+        }
     }
 }
 

@@ -1,27 +1,25 @@
 //! Eight neighbourhoods at unit scale, with their weights, and their tangent spaces.
 
 use crate::batched::tridiagonal::Tridiagonal;
-use crate::simd::{LANES, Vector, add_multiple, dot, dot_4};
+use crate::simd::{LANES, Vector, add_multiple};
 
 use super::cholesky::orthonormalise;
+use super::tiles::{Part, TILE, Tile, products, total, zeros};
 
 /// The weights vanish at this multiple of the radius, so that the farthest neighbour still counts.
 const SUPPORT: f64 = 1.05;
-
-/// Rows are handled four at a time; the rows that fill up the last four have weight zero.
-pub(crate) const GROUP: usize = 4;
 
 /// One neighbourhood for each lane: centre and neighbours, as differences from the centre divided by the radius.
 #[derive(Debug)]
 pub(crate) struct Patch<V> {
     /// Points in a neighbourhood, the centre included.
     pub(crate) count: usize,
-    /// The same, rounded up to a full group.
-    pub(crate) rows: usize,
     pub(crate) dim: usize,
-    /// rows × dim; the first is the centre.
-    pub(crate) y: Vec<V>,
-    pub(crate) weights: Vec<V>,
+    /// The rows, dim columns; the first is the centre.
+    pub(crate) y: Vec<Tile<V>>,
+    pub(crate) weights: Vec<Tile<V>>,
+    /// √w.
+    pub(crate) roots: Vec<Tile<V>>,
     /// h, the distance of the farthest neighbour.
     pub(crate) radius: V,
     /// 1 where the neighbours do not all coincide with the centre.
@@ -31,13 +29,12 @@ pub(crate) struct Patch<V> {
 impl<V: Vector> Patch<V> {
     pub(crate) fn new(neighbors: usize, dim: usize) -> Self {
         let count = neighbors + 1;
-        let rows = count.next_multiple_of(GROUP);
         Self {
             count,
-            rows,
             dim,
-            y: vec![V::ZERO; rows * dim],
-            weights: vec![V::ZERO; rows],
+            y: zeros(count, dim),
+            weights: zeros(count, 1),
+            roots: zeros(count, 1),
             radius: V::ONE,
             extended: V::ONE,
         }
@@ -46,50 +43,94 @@ impl<V: Vector> Patch<V> {
     /// Takes the neighbourhoods of the rows `centres` of `values`, row after row.
     #[inline(always)]
     pub(crate) fn gather(&mut self, values: &[f64], centres: [u32; LANES], lists: [&[u32]; LANES]) {
-        let dim = self.dim;
-        let row = |index: u32| &values[index as usize * dim..(index as usize + 1) * dim];
-        self.y[..dim].fill(V::ZERO);
-        self.y[self.count * dim..].fill(V::ZERO);
+        let (dim, count) = (self.dim, self.count);
+        let mut origins = [&values[..0]; LANES];
         for lane in 0..LANES {
-            let centre = row(centres[lane]);
-            for (index, out) in lists[lane].iter().zip(self.y.chunks_exact_mut(dim).skip(1)) {
-                for ((out, value), origin) in out.iter_mut().zip(row(*index)).zip(centre) {
-                    out.lanes_mut()[lane] = value - origin;
+            origins[lane] = row(values, dim, centres[lane]);
+        }
+        // The rows that fill up the last tile are the centre, too.
+        for (tile, out) in self.y.chunks_exact_mut(dim).enumerate() {
+            for t in 0..TILE {
+                let mut rows = origins;
+                let number = tile * TILE + t;
+                if (1..count).contains(&number) {
+                    for lane in 0..LANES {
+                        rows[lane] = row(values, dim, lists[lane][number - 1]);
+                    }
+                }
+                for (c, out) in out.iter_mut().enumerate() {
+                    for lane in 0..LANES {
+                        out[t].lanes_mut()[lane] = rows[lane][c];
+                    }
                 }
             }
         }
+        self.scale();
+    }
+
+    /// Subtracts the centre, divides by the radius, and sets the weights.
+    #[inline(always)]
+    fn scale(&mut self) {
         // The largest entry first, so that no square overflows or vanishes.
-        let mut largest = V::ZERO;
-        for entry in &self.y {
-            largest = largest.max(entry.abs());
+        let mut largest = [V::ZERO; TILE];
+        for c in 0..self.dim {
+            let centre = self.y[c][0];
+            for tile in self.y[c..].iter_mut().step_by(self.dim) {
+                for t in 0..TILE {
+                    tile[t] -= centre;
+                    largest[t] = largest[t].max(tile[t].abs());
+                }
+            }
         }
+        let largest = largest.into_iter().fold(V::ZERO, V::max);
         let limit = V::splat(1e-290);
         self.extended = largest.if_at_most(limit, V::ZERO, V::ONE);
         let unit = largest.if_at_most(limit, V::ONE, largest);
         let inverse = largest.if_at_most(limit, V::ZERO, V::ONE.over(unit));
-        let mut farthest = V::ZERO;
-        for (row, square) in self.y.chunks_exact_mut(dim).zip(&mut self.weights) {
-            for entry in row.iter_mut() {
-                *entry = *entry * inverse;
+        let mut farthest = [V::ZERO; TILE];
+        for (rows, squares) in self.y.chunks_exact_mut(self.dim).zip(&mut self.weights) {
+            *squares = [V::ZERO; TILE];
+            for tile in rows {
+                for t in 0..TILE {
+                    tile[t] = tile[t] * inverse;
+                    squares[t] = squares[t].plus(tile[t], tile[t]);
+                }
             }
-            *square = dot(row, row);
-            farthest = farthest.max(*square);
+            for t in 0..TILE {
+                farthest[t] = farthest[t].max(squares[t]);
+            }
         }
+        let farthest = farthest.into_iter().fold(V::ZERO, V::max);
         let farthest = farthest.if_at_most(V::ZERO, V::ONE, farthest);
-        let shrink = V::ONE.over(farthest.sqrt());
-        self.radius = unit * farthest.sqrt();
+        let length = farthest.sqrt();
+        let shrink = V::ONE.over(length);
+        self.radius = unit * length;
         // (1 − (|y| / 1.05)³)³
         let step = shrink * V::splat(1.0 / SUPPORT);
-        for (row, weight) in self.y.chunks_exact_mut(dim).zip(&mut self.weights) {
-            for entry in row {
-                *entry = *entry * shrink;
+        let rows = self.y.chunks_exact_mut(self.dim).zip(&mut self.weights);
+        for ((rows, weights), roots) in rows.zip(&mut self.roots) {
+            for tile in rows {
+                for t in 0..TILE {
+                    tile[t] = tile[t] * shrink;
+                }
             }
-            let t = weight.sqrt() * step;
-            let rest = V::ONE - t * t * t;
-            *weight = rest * rest * rest;
+            for t in 0..TILE {
+                let near = weights[t].sqrt() * step;
+                let rest = V::ONE - near * near * near;
+                weights[t] = rest * rest * rest;
+                roots[t] = rest * rest.sqrt();
+            }
         }
-        self.weights[self.count..].fill(V::ZERO);
+        let filled = (self.count - 1) % TILE + 1;
+        for tile in [self.weights.last_mut(), self.roots.last_mut()].into_iter().flatten() {
+            tile[filled..].fill(V::ZERO);
+        }
     }
+}
+
+#[inline(always)]
+fn row(values: &[f64], dim: usize, index: u32) -> &[f64] {
+    &values[index as usize * dim..][..dim]
 }
 
 /// The m leading eigenvectors of the weighted, centred covariance of a patch.
@@ -99,8 +140,8 @@ pub(crate) struct Tangent<V> {
     /// The size of the eigenproblem: ZᵀZ with few columns, ZZᵀ with few points.
     size: usize,
     gram: bool,
-    /// √w (y − mean), rows × dim.
-    z: Vec<V>,
+    /// √w (y − mean), dim columns.
+    pub(crate) z: Vec<Tile<V>>,
     mean: Vec<V>,
     matrix: Vec<V>,
     values: Vec<V>,
@@ -120,7 +161,7 @@ impl<V: Vector> Tangent<V> {
             variables,
             size,
             gram,
-            z: vec![V::ZERO; count.next_multiple_of(GROUP) * dim],
+            z: zeros(count, dim),
             mean: vec![V::ZERO; dim],
             matrix: vec![V::ZERO; size * size],
             values: vec![V::ZERO; size],
@@ -151,56 +192,56 @@ impl<V: Vector> Tangent<V> {
     #[inline(always)]
     fn centre(&mut self, patch: &Patch<V>) {
         let dim = patch.dim;
-        self.mean.fill(V::ZERO);
-        let mut total = V::ZERO;
-        for (row, weight) in patch.y.chunks_exact(dim).zip(&patch.weights) {
-            add_multiple(&mut self.mean, *weight, row);
-            total += *weight;
+        let mut sum = [V::ZERO; TILE];
+        for weights in &patch.weights {
+            for t in 0..TILE {
+                sum[t] += weights[t];
+            }
         }
-        let share = V::ONE.over(total);
+        let share = V::ONE.over(total(&sum));
+        products(&patch.weights, 1, &patch.y, dim, Part::Full, &mut self.mean);
         for mean in &mut self.mean {
             *mean = *mean * share;
         }
-        let rows = patch.y.chunks_exact(dim).zip(&patch.weights);
-        for ((row, weight), out) in rows.zip(self.z.chunks_exact_mut(dim)) {
-            let root = weight.sqrt();
-            for ((out, value), mean) in out.iter_mut().zip(row).zip(&self.mean) {
-                *out = (*value - *mean) * root;
-            }
-        }
-    }
-
-    /// The upper triangle of ZᵀZ.
-    #[inline(always)]
-    fn fill_covariance(&mut self, patch: &Patch<V>) {
-        let dim = patch.dim;
-        self.matrix.fill(V::ZERO);
-        for group in self.z.chunks_exact(GROUP * dim) {
-            for a in 0..dim {
-                let row = &mut self.matrix[a * dim..(a + 1) * dim];
-                add_group(&mut row[a..], group, dim, a, group, a);
-            }
-        }
-    }
-
-    /// The upper triangle of ZZᵀ.
-    #[inline(always)]
-    fn fill_gram(&mut self, patch: &Patch<V>) {
-        let (dim, size) = (patch.dim, self.size);
-        let row = |i: usize| &self.z[i * dim..(i + 1) * dim];
-        for i in 0..size {
-            for j in (i..size).step_by(4) {
-                let last = size - 1;
-                let others = [j, j + 1, j + 2, j + 3].map(|j| row(j.min(last)));
-                let sums = dot_4(row(i), others);
-                for (offset, sum) in sums.into_iter().enumerate().take(size - j) {
-                    self.matrix[i * size + j + offset] = sum;
+        let rows = patch.y.chunks_exact(dim).zip(&patch.roots);
+        for ((rows, roots), out) in rows.zip(self.z.chunks_exact_mut(dim)) {
+            for ((out, tile), mean) in out.iter_mut().zip(rows).zip(&self.mean) {
+                for t in 0..TILE {
+                    out[t] = (tile[t] - *mean) * roots[t];
                 }
             }
         }
     }
 
-    /// Divides each matrix by its trace and fills its lower triangle.
+    /// The lower triangle of ZᵀZ.
+    #[inline(always)]
+    fn fill_covariance(&mut self, patch: &Patch<V>) {
+        let dim = patch.dim;
+        products(&self.z, dim, &self.z, dim, Part::Lower, &mut self.matrix);
+    }
+
+    /// The lower triangle of ZZᵀ, four rows with four rows.
+    #[inline(always)]
+    fn fill_gram(&mut self, patch: &Patch<V>) {
+        let (dim, size) = (patch.dim, self.size);
+        for (i, rows) in self.z.chunks_exact(dim).enumerate() {
+            for (j, others) in self.z.chunks_exact(dim).enumerate().take(i + 1) {
+                let mut sums = [[V::ZERO; TILE]; TILE];
+                for (row, other) in rows.iter().zip(others) {
+                    for s in 0..TILE {
+                        add_multiple(&mut sums[s], row[s], other);
+                    }
+                }
+                let width = TILE.min(size - j * TILE);
+                for (s, sums) in sums.iter().enumerate().take(size - i * TILE) {
+                    let start = (i * TILE + s) * size + j * TILE;
+                    self.matrix[start..start + width].copy_from_slice(&sums[..width]);
+                }
+            }
+        }
+    }
+
+    /// Divides each matrix by its trace and fills its upper triangle.
     #[inline(always)]
     fn normalise(&mut self) {
         let size = self.size;
@@ -210,7 +251,7 @@ impl<V: Vector> Tangent<V> {
         }
         let inverse = trace.if_at_most(V::ZERO, V::ZERO, V::ONE.over(trace));
         for i in 0..size {
-            for j in i..size {
+            for j in 0..=i {
                 let entry = trace.if_at_most(V::ZERO, V::ZERO, self.matrix[i * size + j] * inverse);
                 self.matrix[i * size + j] = entry;
                 self.matrix[j * size + i] = entry;
@@ -240,83 +281,14 @@ impl<V: Vector> Tangent<V> {
                     entry.lanes_mut()[lane] = from.lanes()[lane];
                 }
                 if self.gram {
-                    add_multiple(basis, entry, &self.z[t * dim..(t + 1) * dim]);
+                    let rows = &self.z[t / TILE * dim..][..dim];
+                    for (out, tile) in basis.iter_mut().zip(rows) {
+                        *out = out.plus(entry, tile[t % TILE]);
+                    }
                 } else {
                     basis[t] = entry;
                 }
             }
-        }
-    }
-}
-
-/// out += Σ_t left[t][at] · right[t][from..] over the four rows of a group.
-#[inline(always)]
-pub(crate) fn add_group<V: Vector>(
-    out: &mut [V],
-    left: &[V],
-    left_width: usize,
-    at: usize,
-    right: &[V],
-    from: usize,
-) {
-    let (width, length) = (right.len() / GROUP, out.len());
-    let factors =
-        [left[at], left[left_width + at], left[2 * left_width + at], left[3 * left_width + at]];
-    let rows = [
-        &right[from..][..length],
-        &right[width + from..][..length],
-        &right[2 * width + from..][..length],
-        &right[3 * width + from..][..length],
-    ];
-    for b in 0..length {
-        out[b] = out[b]
-            .plus(factors[0], rows[0][b])
-            .plus(factors[1], rows[1][b])
-            .plus(factors[2], rows[2][b])
-            .plus(factors[3], rows[3][b]);
-    }
-}
-
-/// out += leftᵀ right over the four rows of a group.
-#[inline(always)]
-pub(crate) fn add_product<V: Vector>(out: &mut [V], left: &[V], right: &[V]) {
-    let (height, width) = (left.len() / GROUP, right.len() / GROUP);
-    // Points in space, and the pairs of two variables: the right factor stays in registers.
-    if let (3, Ok(right)) = (width, <&[V; GROUP * 3]>::try_from(right)) {
-        let right = *right;
-        for (a, out) in out.as_chunks_mut::<3>().0.iter_mut().enumerate() {
-            for t in 0..GROUP {
-                let factor = left[t * height + a];
-                for c in 0..3 {
-                    out[c] = out[c].plus(factor, right[t * 3 + c]);
-                }
-            }
-        }
-        return;
-    }
-    for (a, out) in out.chunks_exact_mut(width).enumerate() {
-        add_group(out, left, height, a, right, 0);
-    }
-}
-
-/// out −= left · right, for the four rows of `left` and of `out`.
-#[inline(always)]
-pub(crate) fn subtract_group<V: Vector>(out: &mut [V], left: &[V], right: &[V], dim: usize) {
-    let width = left.len() / GROUP;
-    let (first, rest) = left.split_at(width);
-    let (second, rest) = rest.split_at(width);
-    let (third, fourth) = rest.split_at(width);
-    for c in 0..dim {
-        let mut sums = [V::ZERO; GROUP];
-        let factors = first.iter().zip(second).zip(third).zip(fourth);
-        for ((((a, b), c), d), row) in factors.zip(right[c..].iter().step_by(dim)) {
-            sums[0] = sums[0].plus(*a, *row);
-            sums[1] = sums[1].plus(*b, *row);
-            sums[2] = sums[2].plus(*c, *row);
-            sums[3] = sums[3].plus(*d, *row);
-        }
-        for t in 0..GROUP {
-            out[t * dim + c] -= sums[t];
         }
     }
 }

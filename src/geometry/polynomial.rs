@@ -1,5 +1,9 @@
 //! The monomials of the local fit.
 
+use crate::simd::Vector;
+
+use super::tiles::{Tile, scaled};
+
 /// The number of monomials of degree at most `order` in `variables` variables: C(variables + order, order).
 pub fn unknowns(variables: usize, order: usize) -> usize {
     (1..=order).fold(1_usize, |count, i| count.saturating_mul(variables + i) / i)
@@ -84,7 +88,7 @@ impl Polynomial {
 
     /// The monomials of u.
     #[inline(always)]
-    pub(crate) fn evaluate<V: crate::simd::Vector>(&self, u: &[V], out: &mut [V]) {
+    pub(crate) fn evaluate<V: Vector>(&self, u: &[V], out: &mut [V]) {
         out[0] = V::ONE;
         out[1..=self.variables].copy_from_slice(u);
         if let [x, y] = *u {
@@ -106,9 +110,26 @@ impl Polynomial {
         }
     }
 
+    /// The monomials of four rows, times `start`.
+    #[inline(always)]
+    pub(crate) fn evaluate_tile<V: Vector>(
+        &self,
+        u: &[Tile<V>],
+        start: &Tile<V>,
+        out: &mut [Tile<V>],
+    ) {
+        out[0] = *start;
+        for (out, u) in out[1..].iter_mut().zip(u) {
+            *out = scaled(u, start);
+        }
+        for (at, &(column, a)) in self.factors.iter().enumerate() {
+            out[1 + self.variables + at] = scaled(&out[column], &u[a]);
+        }
+    }
+
     /// Their gradients, variables × q, from the monomials themselves: ∇(φ u_a) = u_a ∇φ + φ e_a.
     #[inline(always)]
-    pub(crate) fn gradients<V: crate::simd::Vector>(&self, u: &[V], values: &[V], out: &mut [V]) {
+    pub(crate) fn gradients<V: Vector>(&self, u: &[V], values: &[V], out: &mut [V]) {
         let (m, q) = (self.variables, self.len());
         for c in 0..m {
             let row = &mut out[c * q..(c + 1) * q];
@@ -130,7 +151,7 @@ impl Polynomial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Portable, Vector};
+    use crate::simd::Portable;
 
     #[test]
     fn there_are_as_many_columns_as_unknowns() {

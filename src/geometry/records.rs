@@ -1,5 +1,7 @@
 //! Many neighbourhoods → a record of numbers for each point.
 
+use std::sync::Mutex;
+
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
@@ -12,6 +14,7 @@ use crate::simd::LANES;
 use super::estimate::{FormEstimate, Sizes};
 use super::fit::{Fitter, fitter};
 use super::invariants::Invariants;
+use super::visits::visits;
 
 /// Points in a unit of parallel work: a multiple of the eight that are fitted together.
 const POINTS_PER_BLOCK: usize = 8 * LANES;
@@ -19,12 +22,17 @@ const POINTS_PER_BLOCK: usize = 8 * LANES;
 /// Numbers at the start of every record: [`FormEstimate::write_head`].
 pub const HEAD: usize = 5;
 
-/// Fits the neighbourhood of each of the rows `centres` of `values` and has `write` fill its record, an equal share of
-/// `records`. Records of points that the fit does not determine are 0, then NaN.
+/// Fits the neighbourhood of each of the rows `centres` of `values`, of `dim` columns, and has `write` fill its record, an
+/// equal share of `records`. Records of points that the fit does not determine are 0, then NaN.
 ///
 /// `make` makes the solver of a worker; `write` also gets the index of the point in `centres`.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "points, their neighbourhoods, how to fit them and the answer"
+)]
 pub(crate) fn fit_each<'a>(
     values: &[f64],
+    dim: usize,
     centres: &[u32],
     neighbors: ArrayView2<u32>,
     records: &mut [f64],
@@ -38,30 +46,36 @@ pub(crate) fn fit_each<'a>(
     let (k, width) = (neighbors.ncols(), records.len() / centres.len());
     let neighbors = neighbors.as_standard_layout();
     let lists = neighbors.as_slice().expect("row-major");
-    let blocks = centres.par_chunks(POINTS_PER_BLOCK).zip(lists.par_chunks(POINTS_PER_BLOCK * k));
-    let blocks = blocks.zip(records.par_chunks_mut(POINTS_PER_BLOCK * width)).enumerate();
-    blocks.try_for_each_init(
-        || (make(), vec![FormEstimate::default(); LANES]),
-        |(fitter, estimates), (block, ((centres, lists), records))| {
-            let mut number = block * POINTS_PER_BLOCK;
-            let batches = centres.chunks(LANES).zip(lists.chunks(LANES * k));
-            for ((centres, lists), records) in batches.zip(records.chunks_mut(LANES * width)) {
-                let lists: Vec<&[u32]> = lists.chunks_exact(k).collect();
-                let estimates = &mut estimates[..centres.len()];
-                if !fitter.fit(values, centres, &lists, estimates) {
+    let order = visits(values, dim, centres)?;
+    let records = Mutex::new(records);
+    order.par_chunks(POINTS_PER_BLOCK).try_for_each_init(
+        || (make(), vec![FormEstimate::default(); LANES], vec![0.0; POINTS_PER_BLOCK * width]),
+        |(fitter, estimates, block), places| {
+            let batches = places.chunks(LANES).zip(block.chunks_mut(LANES * width));
+            for (places, block) in batches {
+                // Missing lanes repeat the first, and are never read.
+                let place =
+                    |lane: usize| places[if lane < places.len() { lane } else { 0 }] as usize;
+                let mine = std::array::from_fn(|lane| centres[place(lane)]);
+                let near = std::array::from_fn(|lane| &lists[place(lane) * k..][..k]);
+                let estimates = &mut estimates[..places.len()];
+                if !fitter.fit(values, mine, near, estimates) {
                     return Err(Error::no_convergence());
                 }
-                for (estimate, record) in estimates.iter_mut().zip(records.chunks_exact_mut(width))
-                {
+                let each = places.iter().zip(estimates).zip(block.chunks_exact_mut(width));
+                for ((place, estimate), record) in each {
                     if estimate.valid {
-                        write(number, estimate, record);
+                        write(*place as usize, estimate, record);
                     } else {
                         record.fill(f64::NAN);
                         record[0] = 0.0;
                     }
-                    number += 1;
                 }
-                progress.advance(centres.len())?;
+                progress.advance(places.len())?;
+            }
+            let records = &mut *records.lock().expect("no thread panics while it copies");
+            for (place, record) in places.iter().zip(block.chunks_exact(width)) {
+                records[*place as usize * width..][..width].copy_from_slice(record);
             }
             Ok(())
         },
@@ -133,7 +147,7 @@ pub fn second_forms(
     let make = || fitter(sizes);
     let write =
         |_, estimate: &mut FormEstimate, out: &mut [f64]| output.write(estimate, dim, m, out);
-    fit_each(points.as_slice(), centres, neighbors, &mut records, progress, make, write)?;
+    fit_each(points.as_slice(), dim, centres, neighbors, &mut records, progress, make, write)?;
     Ok(Array2::from_shape_vec((centres.len(), width), records).expect("a record for each"))
 }
 

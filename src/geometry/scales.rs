@@ -4,7 +4,7 @@
 //! and radii h, the bias of II_k is B_k² / (1 − (h_l/h_k)ᵖ)², B_k² = mean |II_k − II_l|² − (V_l − V_k) if positive: the
 //! difference of two biases that grow as hᵖ, less that of their noise. The estimated error is V_k plus the squared bias.
 
-use ndarray::{Array3, ArrayView2, ArrayView3, s};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, s};
 
 use crate::error::{Error, Result};
 use crate::matrix::try_zeros;
@@ -72,8 +72,17 @@ pub fn scales(
     }
     progress.expect(sample.len() * (1 + candidates.len()));
     let index = neighbors::index(points, algorithm, progress)?;
-    let lists = index.search(Queries::Rows(sample), most, progress)?.indices;
+    let search = |k: usize| -> Result<Array2<u32>> {
+        Ok(index.search(Queries::Rows(sample), k, progress)?.indices)
+    };
+    // Where the error soon grows, the neighbours at the largest scales are never asked for.
+    let mut lists = search(candidates.get(FEWEST_SCALES + 1).copied().unwrap_or(most))?;
     let scales = judge(&candidates, order, |k| {
+        if k > lists.ncols() {
+            progress.expect(sample.len());
+            lists =
+                search(candidates.iter().copied().find(|&wider| wider >= 2 * k).unwrap_or(most))?;
+        }
         let sizes = Sizes { neighbors: k, dim, intrinsic, order };
         Forms::new(points, sample, lists.slice(s![.., ..k]), sizes, progress)
     })?;
@@ -187,7 +196,7 @@ impl Forms {
             form.copy_from_slice(&estimate.form);
         };
         let make = || fitter(sizes);
-        fit_each(points.as_slice(), sample, lists, &mut records, progress, make, write)?;
+        fit_each(points.as_slice(), dim, sample, lists, &mut records, progress, make, write)?;
         Ok(Self { sizes, width, records })
     }
 

@@ -9,9 +9,11 @@ use crate::simd::{Kernel, LANES, Level, Vector, Work, add_multiple, dot};
 
 use super::cholesky::{Cholesky, orthonormalise};
 use super::estimate::{FormEstimate, Sizes};
-use super::fit::{Fitter, fill_lanes, project_out, tilt};
-use super::patch::{GROUP, Patch, add_group, add_product};
+use super::fit::{Fitter, project_out, tilt};
+use super::patch::Patch;
 use super::polynomial::Polynomial;
+use super::row_groups::{GROUP, add_group, add_product};
+use super::tiles::TILE;
 
 /// The degree of the potential.
 pub(crate) const POTENTIAL: usize = 3;
@@ -100,11 +102,14 @@ impl<'a, V: Vector> Tilts<'a, V> {
             }
             gather_bases(&mut self.other, self.tangents, others);
             let kept = self.set_tilts();
-            let y = &self.patch.y[row * dim..(row + 1) * dim];
+            let (y, t) = (&self.patch.y[row / TILE * dim..][..dim], row % TILE);
             for (u, direction) in self.u.iter_mut().zip(self.basis.chunks_exact(dim)) {
-                *u = dot(direction, y);
+                *u = V::ZERO;
+                for (entry, y) in direction.iter().zip(y) {
+                    *u = u.plus(*entry, y[t]);
+                }
             }
-            self.add(self.patch.weights[row] * kept);
+            self.add(self.patch.weights[row / TILE][t] * kept);
         }
         if self.rows > 0 {
             self.flush();
@@ -323,11 +328,10 @@ impl<V: Vector> Fitter for Tilts<'_, V> {
     fn fit(
         &mut self,
         values: &[f64],
-        centres: &[u32],
-        lists: &[&[u32]],
+        centres: [u32; LANES],
+        lists: [&[u32]; LANES],
         out: &mut [FormEstimate],
     ) -> bool {
-        let (centres, lists) = fill_lanes(centres, lists);
         V::vectorize(Step { tilts: self, feet: values, centres, lists });
         for (lane, out) in out.iter_mut().enumerate() {
             let get = |value: &V| value.lanes()[lane];

@@ -70,7 +70,16 @@ impl First {
                 out[FIRST_HEAD..FIRST_HEAD + dim].copy_from_slice(&estimate.offset);
                 out[FIRST_HEAD + dim..].copy_from_slice(&estimate.tangent);
             };
-            fit_each(points.as_slice(), rows, lists, records, progress, || fitter(sizes), write)
+            fit_each(
+                points.as_slice(),
+                dim,
+                rows,
+                lists,
+                records,
+                progress,
+                || fitter(sizes),
+                write,
+            )
         })?;
         Ok(Self { dim, width, records })
     }
@@ -133,6 +142,7 @@ impl Second {
         };
         fit_each(
             feet,
+            dim,
             centres,
             lists,
             records,
