@@ -6,7 +6,7 @@ use crate::simd::LANES;
 
 use super::polynomial::unknowns;
 
-/// Copies of a neighbourhood or of its normal equations in the workspace of a thread, generously.
+/// Copies of a neighbourhood, of its design or of its normal equations in the workspace of a thread, generously.
 const COPIES: usize = 8;
 
 /// The sizes of one fit.
@@ -36,9 +36,10 @@ impl Sizes {
         if neighbors + 1 < unknowns {
             return Err(Error::TooFewForFit { k: neighbors, unknowns, intrinsic, order });
         }
-        // Neighbourhoods and normal equations, each in a few copies for eight points side by side.
-        let entries =
-            neighbors.saturating_mul(dim).saturating_add(unknowns.saturating_mul(unknowns));
+        // Neighbourhoods, their designs and normal equations, each in a few copies for eight points side by side.
+        let entries = neighbors
+            .saturating_mul(dim.saturating_add(unknowns))
+            .saturating_add(unknowns.saturating_mul(unknowns));
         let workspace = entries.saturating_mul(COPIES * LANES * size_of::<f64>());
         check_room(workspace.saturating_mul(rayon::current_num_threads()))?;
         Ok(self)
