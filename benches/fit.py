@@ -11,8 +11,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import Any
+
+# Threads of OpenBLAS spin for a while after a call, and slow down the next one.
+PAUSE = 0.15
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, float]:
@@ -31,10 +34,14 @@ def import_estimator() -> None:
 
 
 def in_turns(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, tuple[float, float]]:
-    """Return the medians of calls that take turns, so that what else the machine does slows all."""
+    """Return the medians of calls that take turns, so that what else the machine does slows all.
+
+    Before each there is a pause, as in `benches/compare.py`, so that no call pays for the one before it.
+    """
     runs: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
+            sleep(PAUSE)
             runs[name].append(timed(call))
     return {name: (median(a for a, _ in some), median(b for _, b in some)) for name, some in runs.items()}
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from shopca_rs.gap_bounds import GapBounds
-from shopca_rs.partial_eigen import leading_eigenvectors, symmetric_spectrum
+from shopca_rs.partial_eigen import eigenpairs_near, leading_eigenvectors, symmetric_spectrum
+from shopca_rs.spectrum_mass import spectrum_mass_bound
 
 PLACES = np.geomspace(0.05, 20, 25)
 
@@ -29,7 +30,7 @@ def prepared(Sigma, S, m, places):
     bounds = GapBounds(Sigma, S, m)
     for place in places:
         H = Sigma + place * (S + S.T) / 2
-        bounds.add(symmetric_spectrum(H, bounds.wanted)[1])
+        bounds.add(symmetric_spectrum(H, bounds.wanted).vectors)
     bounds.prepare()
     return bounds
 
@@ -46,7 +47,10 @@ def test_no_bound_is_wrong_at_its_place_or_beyond(m, skew, strong, seed):
     for i, place in enumerate(PLACES):
         found = bounds.at(place, PLACES[i:])
         assert (found.most >= gaps[i:] - 1e-10).all()
+        assert (found.least <= gaps[i:] + 1e-10).all()
         assert (found.last <= last[i:] + 1e-10).all()
+        for z, e in zip(found.between, spectra[i:], strict=True):
+            assert np.isnan(z) or (e.real > z).sum() == m
 
 
 def test_a_bound_is_sharp_where_its_vectors_come_from_and_useful_beyond():
@@ -55,6 +59,7 @@ def test_a_bound_is_sharp_where_its_vectors_come_from_and_useful_beyond():
     found = prepared(Sigma, S, 2, [place]).at(place, PLACES[4:8])
     gaps = [(e[1] - e[2]).real for e in (spectrum(Sigma + other * S) for other in PLACES[4:8])]
     assert found.most[0] == pytest.approx(gaps[0], rel=1e-3)
+    assert found.least[0] == pytest.approx(gaps[0], rel=1e-3)
     assert np.isfinite(found.most).all()
     assert (found.most <= 1.2 * np.array(gaps)).all()
 
@@ -75,7 +80,8 @@ def test_a_symmetric_matrix_and_vectors_given_twice_are_no_obstacle():
 @pytest.mark.parametrize("count", [1, 7])
 def test_the_spectrum_of_a_symmetric_matrix_comes_with_its_leading_vectors(count):
     H = pair(2)[0]
-    values, vectors = symmetric_spectrum(H, count)
+    found = symmetric_spectrum(H, count)
+    values, vectors = found.values, found.vectors
     np.testing.assert_allclose(values, np.linalg.eigvalsh(H)[::-1], atol=1e-13)
     np.testing.assert_allclose(H @ vectors, vectors * values[:count], atol=1e-12)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-12)
@@ -98,3 +104,34 @@ def test_leading_eigenvectors_of_known_eigenvalues_real_and_complex(power):
 
 def test_eigenvalues_that_coincide_have_no_single_vectors():
     assert leading_eigenvectors(np.diag([2.0, 2.0, 1.0]), np.array([2.0, 2.0, 1.0]), 1) is None
+
+
+def test_eigenpairs_are_found_from_rough_eigenvalues_and_none_twice():
+    A = pair(4)[0] + 0.1 * pair(4, skew=4.0)[1]
+    values = spectrum(A)[:3]
+    found = eigenpairs_near(A, values * 1.001)
+    np.testing.assert_allclose(found.values, values, rtol=1e-12)
+    np.testing.assert_allclose(A @ found.vectors, found.vectors * found.values, atol=1e-11)
+    assert eigenpairs_near(A, values[[0, 0]] * [1.001, 0.999]) is None
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize("noise", [0.0, 1e-3, 1e-1])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bound_on_the_mass_of_a_spectrum_holds_and_is_sharp_for_rank_two(strength, noise, seed):
+    rng = np.random.default_rng(seed)
+    n = 80
+    H = rng.normal(size=(n, n))
+    H = H + H.T
+    U = np.linalg.qr(rng.normal(size=(n, 2)))[0]
+    k = strength * np.array([[0.0, 1.0], [-1.0, 0.0]])
+    rest = noise * rng.normal(size=(n, n)) / n
+    rest = rest - rest.T
+    found = symmetric_spectrum(H, 3)
+    bound = spectrum_mass_bound(
+        found.values, found.form.diagonal, found.form.beside, found.turned(U), k, np.linalg.norm(rest)
+    )
+    mass = np.abs(np.linalg.eigvals(H + U @ k @ U.T + rest)).sum()
+    assert bound <= mass
+    if noise == 0:
+        assert bound >= (1 - 0.01) * mass

@@ -15,22 +15,28 @@ real part, descending, r their number. The bounds rest on these facts:
   Σ|e_i| ≥ Σ min(c h_i², |h_i|) − c ‖K‖_F²;
 - Σ|h_i| and h_1 + … + h_j are convex functions of λ: chords bound them from above between
   two known values, and from below beyond them;
-- `GapBounds` bounds Re e_m − Re e_{m+1} from above, and `leading_gap` does so by the gap itself.
+- `spectrum_mass_bound` bounds Σ|e_i| from below, sharply where K has a small rank;
+- Σ|Re e_i| ≤ Σ|h_i| and Σ|Im e_i| ≤ ‖K‖_* (Ky Fan) bound it from above;
+- `GapBounds` bounds Re e_m − Re e_{m+1} from both sides, and `leading_gap` from above by the gap itself.
+
+So each gap lies in an interval, and an α is chosen once its interval lies above all others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .alpha_stack import Choice, choose_from_stack
 from .blas_threads import eigenproblem_pool, side_by_side, start
+from .convex import convex_above, convex_below
 from .gap_bounds import Bounds, GapBounds
 from .leading import leading_gap
-from .partial_eigen import symmetric_spectrum
+from .partial_eigen import SymmetricSpectrum, symmetric_spectrum
 from .spectrum import (
     Criterion,
     choose_alpha,
@@ -39,8 +45,8 @@ from .spectrum import (
     eigengap,
     eigenvalues,
     spectra,
-    symmetric_part,
 )
+from .spectrum_mass import spectrum_mass_bound
 
 Matrix = NDArray[np.float64]
 Step = tuple[Callable[[int], Any], int]
@@ -50,34 +56,15 @@ SMALLEST = 128
 # For even smaller ones, nothing is faster than all general spectra.
 _FEW = 16
 # Number of symmetric spectra over the grid that are computed first.
-_ANCHORS = 5
+_ANCHORS = 3
 # A bound is tried on this many α that follow.
 _REACH = 12
-# By which factor a bound is expected to improve when Σ|h| or the leading eigenvalues are computed.
-_LOOSE = 0.97
-# By which factor a gap that is being computed is expected to be below its bound.
-_EXPECTED = 0.99
+# Bounds from both sides are good if the lower one is at least this share of the upper one: of the gap itself,
+# and of its numerator.
+_GOOD, _SHARP = 0.9, 0.999
 # Places of the grid between α that are bounded side by side.
 _NEAR = 3
 _ROUNDING = 1e-10
-
-
-class Choice(NamedTuple):
-    """Result of `best_alpha`.
-
-    Attributes
-    ----------
-    alpha : float
-        The first α whose eigengap is the largest.
-    gaps : ndarray of shape (a,) or None
-        All eigengaps; None if some were not computed.
-    spectrum : ndarray of shape (d,) or None
-        Eigenvalues at that α by real part, descending; None if the matrix is small.
-    """
-
-    alpha: float
-    gaps: Matrix | None
-    spectrum: NDArray[Any] | None = None
 
 
 def all_gaps(
@@ -120,7 +107,7 @@ def best_alpha(
     """
     r = len(covariance)
     if _FEW <= r < SMALLEST and len(alphas) > 1 and m < r:
-        return _choose_from_stack(covariance, shape_operator, alphas, m, criterion)
+        return choose_from_stack(covariance, shape_operator, alphas, m, criterion)
     if r >= SMALLEST and len(alphas) == 1:
         with eigenproblem_pool(1):
             spectrum = _spectrum(covariance, shape_operator, alphas[0])
@@ -142,35 +129,7 @@ def best_alpha(
             search.learn([running.pop(future) for future in done], [future.result() for future in done])
             if report is not None:
                 report(search.settled(), len(alphas))
-    known = np.flatnonzero(~np.isnan(search.gaps))
-    alpha = choose_alpha(alphas[known], search.gaps[known])
-    return Choice(alpha, None, search.spectra[int(known[alphas[known] == alpha][0])])
-
-
-def _choose_from_stack(Sigma: Matrix, S: Matrix, alphas: Matrix, m: int, criterion: Criterion) -> Choice:
-    """Choose α from all symmetric spectra and those general ones whose gap may be the largest."""
-    h = spectra(Sigma, symmetric_part(S), alphas)
-    infinite = np.isinf(alphas)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        weights = np.where(infinite, 1.0, alphas * covariance_scale(Sigma, S))
-        skew = weights * (np.linalg.norm(S - S.T) / 2)
-        # Kahan: the real parts differ from h by no more than `skew`, as vectors.
-        most = h[:, m - 1] - h[:, m] + np.sqrt(2) * skew
-        if criterion == "mass":
-            least = np.maximum(np.abs(h.sum(axis=1)), np.abs(h).sum(axis=1) - np.sqrt(len(S)) * skew)
-        else:
-            least = np.abs(h[:, m - 1]) - skew
-        upper = np.where(least > 0, (most + _ROUNDING * np.abs(h).max(axis=1)) / least, np.inf)
-    upper[np.isnan(upper)] = np.inf
-    # The highest bounds first; then those that are not below the largest gap found.
-    order = np.argsort(-upper, kind="stable")
-    gaps = np.full(len(alphas), -np.inf)
-    some = order[: max(len(alphas) // 8, 1)]
-    while len(some):
-        gaps[some] = eigengap(spectra(Sigma, S, alphas[some]), m, criterion)
-        some = np.flatnonzero(np.isneginf(gaps) & (upper >= gaps.max() * (1 - _ROUNDING)))
-    known = np.flatnonzero(np.isfinite(gaps))
-    return Choice(choose_alpha(alphas[known], gaps[known]), gaps if len(known) == len(alphas) else None)
+    return search.choice()
 
 
 def _spectrum(Sigma: Matrix, S: Matrix, alpha: float) -> NDArray[Any]:
@@ -186,6 +145,7 @@ class _Search:
         # Gaps are dimensionless: in this unit, squares neither overflow nor underflow.
         unit = float(max(np.abs(Sigma).max(), np.abs(S).max() * covariance_scale(Sigma, S)))
         exponent = -int(np.frexp(unit)[1])
+        self.exponent = exponent
         self.Sigma, self.S = Sigma, S = np.ldexp(Sigma, exponent), np.ldexp(S, exponent)
         a, self.r = len(alphas), len(Sigma)
         scale = covariance_scale(Sigma, S)
@@ -195,16 +155,19 @@ class _Search:
         self.traces = np.where(self.infinite, 0.0, np.trace(Sigma)) + self.weights * np.trace(S)
         self.bounds = GapBounds(Sigma, S, m)
         self.skew = self.weights * self.bounds.skew_norm
+        self.imaginary = self.weights * min(
+            np.sqrt(self.r) * self.bounds.skew_norm, self.bounds.skew_trace_norm
+        )
         reflection = float(np.mean(np.abs(1 / np.tan(np.arange(1, 2 * self.r, 2) * np.pi / (2 * self.r)))))
         self.loss = np.minimum(
             np.sqrt(self.r) * self.skew, reflection * self.bounds.skew_trace_norm * self.weights
         )
         self.gaps = np.full(a, np.nan)
         self.spectra: dict[int, NDArray[Any]] = {}
+        self.vectors: dict[int, Matrix] = {}
         self.mass, self.first, self.sums = (np.full(a, np.nan) for _ in range(3))
         self.least = np.abs(self.traces)
-        self.leading = np.full(a, np.inf)
-        self.last = np.zeros(a)
+        self.bounds_of_gaps = Bounds.unknown(a)
         self.bounded, self.tried = np.zeros((2, a), dtype=bool)
         # In the order of λ, infinite ones left out: a bound at one α also holds for those that follow.
         self.order = np.argsort(self.weights, kind="stable")
@@ -213,7 +176,8 @@ class _Search:
         self.ranks[self.order] = np.arange(len(self.order))
 
     def anchors(self) -> list[int]:
-        order = np.argsort(self.alphas, kind="stable")
+        # Chords bound nothing beyond the first and the last known value, so both ends take part.
+        order = self.order
         places = order[np.linspace(0, len(order) - 1, min(_ANCHORS, len(order))).round().astype(int)]
         return [*dict.fromkeys([*places.tolist(), *np.flatnonzero(self.infinite).tolist()])]
 
@@ -223,26 +187,40 @@ class _Search:
 
     # The steps only compute, in any thread; `learn` notes what they return, in one thread.
 
-    def symmetric(self, i: int) -> tuple[Matrix, Matrix]:
-        """Compute all eigenvalues and the leading eigenvectors of the symmetric part."""
-        H = self.weights[i] * self.bounds.symmetric
-        return symmetric_spectrum(H if self.infinite[i] else self.Sigma + H, self.bounds.wanted)
+    def symmetric(self, i: int) -> tuple[SymmetricSpectrum, float]:
+        """Compute all eigenvalues and the leading eigenvectors of the symmetric part, and bound Σ|e|."""
+        weight, bounds = self.weights[i], self.bounds
+        H = weight * bounds.symmetric
+        found = symmetric_spectrum(H if self.infinite[i] else self.Sigma + H, bounds.wanted)
+        if self.criterion != "mass" or not bounds.skew_norm:
+            return found, 0.0
+        least = spectrum_mass_bound(
+            found.values,
+            found.form.diagonal,
+            found.form.beside,
+            found.turned(bounds.plane),
+            weight * bounds.coupling,
+            weight * bounds.skew_beyond,
+        )
+        return found, least
 
     def bound(self, i: int) -> Bounds:
         """Bound the gaps of this α and of those that follow."""
         following = self.order[self.ranks[i] : self.ranks[i] + 1 + _REACH]
-        most, last = np.full(len(self.alphas), np.inf), np.zeros(len(self.alphas))
-        found = self.bounds.at(self.weights[i], self.weights[following])
-        most[following], last[following] = found
-        return Bounds(most, last)
+        bounds = Bounds.unknown(len(self.alphas))
+        for numbers, found in zip(
+            bounds, self.bounds.at(self.weights[i], self.weights[following]), strict=True
+        ):
+            numbers[following] = found
+        return bounds
 
     def solve(self, i: int) -> Bounds:
         """Bound the gap by that of the leading eigenvalues themselves."""
-        most, last = np.full(len(self.alphas), np.inf), np.zeros(len(self.alphas))
+        bounds = Bounds.unknown(len(self.alphas))
         found = leading_gap(self.matrix(i), self.m, self._above(self.first)[i])
         if found is not None:
-            most[i], last[i] = found.most, found.last or 0.0
-        return Bounds(most, last)
+            bounds.most[i], bounds.last[i] = found.most, found.last or 0.0
+        return bounds
 
     def exact(self, i: int) -> NDArray[Any]:
         """Compute the spectrum."""
@@ -257,89 +235,119 @@ class _Search:
                 self.spectra[i] = result
                 self.gaps[i] = float(eigengap(result, self.m, self.criterion))
             else:
-                self.leading = np.minimum(self.leading, result.most)
-                self.last = np.maximum(self.last, result.last)
+                self._learn_bounds(result)
                 (self.bounded if step == self.bound else self.tried)[i] = True
         self.bounds.prepare()
 
-    def _learn_symmetric(self, i: int, h: Matrix, vectors: Matrix) -> None:
+    def _learn_bounds(self, new: Bounds) -> None:
+        old = self.bounds_of_gaps
+        self.bounds_of_gaps = Bounds(
+            np.minimum(old.most, new.most),
+            np.maximum(old.least, new.least),
+            np.where(new.least > old.least, new.between, old.between),
+            np.maximum(old.last, new.last),
+        )
+
+    def _learn_symmetric(self, i: int, found: SymmetricSpectrum, least: float) -> None:
+        h = found.values
+        self.vectors[i] = found.vectors
         self.mass[i], self.first[i], self.sums[i] = np.abs(h).sum(), h[0], h[: self.m].sum()
         slopes = np.geomspace(1, 1e4, 24)[:, None] / np.abs(h).max(initial=np.finfo(np.float64).tiny)
         lower = np.minimum(slopes * h**2, np.abs(h)).sum(axis=1) - slopes[:, 0] * self.skew[i] ** 2
-        self.least[i] = max(self.least[i], lower.max())
+        self.least[i] = max(self.least[i], lower.max(), least)
         if not self.infinite[i]:
-            self.bounds.add(vectors)
+            self.bounds.add(found.vectors)
         # With these vectors the bound here is sharp, and what failed elsewhere may succeed.
-        self.bounded &= self.leading < np.inf
+        self.bounded &= self.bounds_of_gaps.most < np.inf
         self.bounded[i] = False
 
     def upper(self) -> Matrix:
         """Return a bound on every gap, or the gap itself where it is known."""
         t = self._above(self.sums)
         crude = t / self.m - (self.traces - t) / (self.r - self.m)
-        most = np.minimum(self.leading, np.maximum(crude, 0.0) + _ROUNDING * np.abs(crude))
+        most = np.minimum(self.bounds_of_gaps.most, np.maximum(crude, 0.0) + _ROUNDING * np.abs(crude))
         if self.criterion == "mass":
             least = np.maximum(self.least, self._below(self.mass) - self.loss)
         else:
-            least = self.last
+            least = self.bounds_of_gaps.last
         with np.errstate(divide="ignore", invalid="ignore"):
             bounds = np.where(least > 0, most / least * (1 + _ROUNDING), np.inf)
+        return np.where(np.isnan(self.gaps), bounds, self.gaps)
+
+    def lower(self) -> Matrix:
+        """Return a lower bound on every gap, or the gap itself where it is known."""
+        bounds = np.zeros(len(self.alphas))
+        if self.criterion == "mass":
+            most = self._above(self.mass) + self.imaginary
+            with np.errstate(divide="ignore", invalid="ignore"):
+                bounds = np.where(most > 0, self.bounds_of_gaps.least / most * (1 - _ROUNDING), 0.0)
         return np.where(np.isnan(self.gaps), bounds, self.gaps)
 
     def next_steps(self, count: int, running: Collection[Step] = ()) -> list[Step]:
         """Return what to do about the α that may still win, the highest bounds first.
 
-        Beside a whole spectrum, α that it will probably settle wait, and others that need one come last.
+        Whole spectra of α that have good bounds on both sides come when nothing else is left to do.
         """
-        upper = self.upper()
-        open_ = self._open(upper)
+        upper, lower = self.upper(), self.lower()
+        able = self._able(upper, lower)
+        if able.sum() == 1:
+            return []
+        open_ = able & np.isnan(self.gaps)
         open_[[i for _, i in running]] = False
-        # What the bounds will be at best when Σ|h| is known.
-        hoped = self.leading / np.maximum(self._above(self.mass) - self.loss, self.least)
+        order = [i for i in np.argsort(-upper, kind="stable").tolist() if open_[i]]
         steps: list[Step] = []
-        others: list[Step] = []
-        for i in np.argsort(-upper, kind="stable").tolist():
+        for i in order:
             if len(steps) == count:
                 break
+            step = self._step(i, upper[i], lower[i])
             chosen = [*running, *steps]
-            exact = [j for step, j in chosen if step == self.exact]
-            highest = max(np.nanmax(self.gaps, initial=0.0), _EXPECTED * upper[exact].max(initial=0.0))
-            if not open_[i] or upper[i] < highest:
-                continue
-            step = self._step(i, float(upper[i]), float(hoped[i]), float(highest))
-            if step == self.bound and any(
-                other == step and 0 < abs(self.ranks[i] - self.ranks[j]) <= _NEAR for other, j in chosen
-            ):
-                continue
-            (others if exact and step == self.exact else steps).append((step, i))
-        return [*steps, *others][:count]
+            near = step == self.bound and any(
+                other == step and abs(self.ranks[i] - self.ranks[j]) <= _NEAR for other, j in chosen
+            )
+            if step is not None and not near:
+                steps.append((step, i))
+        return steps or ([] if running else [(self.exact, i) for i in order[:count]])
 
-    def _step(self, i: int, upper: float, hoped: float, highest: float) -> Callable[[int], Any]:
-        """Return the cheapest step that may settle an α whose bound is `upper` and may become `hoped`.
-
-        `highest` is the largest gap that is known or expected, 0 if there is none.
-        """
-        unknown = self.leading[i] == np.inf
+    def _step(self, i: int, upper: float, lower: float) -> Callable[[int], Any] | None:
+        """Return the cheapest step that may settle an α, None if all are taken and its bounds are good."""
+        most, least = self.bounds_of_gaps.most[i], self.bounds_of_gaps.least[i]
         if not self.bounded[i] and not self.infinite[i]:
             return self.bound
-        if unknown or self.criterion != "mass":
-            if np.isnan(self.mass[i]):
-                return self.symmetric
-            return self.exact if self.tried[i] else self.solve
-        # Σ|h| is worth its price if that may be enough.
-        if np.isnan(self.mass[i]) and hoped < (highest or _LOOSE * upper):
+        if np.isnan(self.mass[i]) and (self.criterion == "mass" or most == np.inf):
             return self.symmetric
-        return self.exact if self.tried[i] or _LOOSE * upper > highest else self.solve
+        if not self.tried[i] and least < _SHARP * most:
+            return self.solve
+        return self.exact if lower < _GOOD * upper else None
+
+    def _able(self, upper: Matrix, lower: Matrix) -> NDArray[np.bool_]:
+        """Tell which α may have the largest gap."""
+        # Gaps that differ by rounding alone count as equal, see `choose_alpha`.
+        result: NDArray[np.bool_] = upper >= lower.max() * (1 - _ROUNDING)
+        return result
 
     def settled(self) -> int:
-        return len(self.alphas) - int(self._open(self.upper()).sum())
+        able = self._able(self.upper(), self.lower())
+        return len(self.alphas) - int((able & np.isnan(self.gaps)).sum())
 
-    def _open(self, upper: Matrix) -> NDArray[np.bool_]:
-        """Tell which α may still win, not counting those already computed."""
-        highest = np.nanmax(self.gaps, initial=0.0)
-        # Gaps that differ by rounding alone count as equal, see `choose_alpha`.
-        result: NDArray[np.bool_] = np.isnan(self.gaps) & (upper >= highest * (1 - _ROUNDING))
-        return result
+    def choice(self) -> Choice:
+        """Return the α with the largest gap, after the last step."""
+        able = np.flatnonzero(self._able(self.upper(), self.lower()))
+        if len(able) > 1:
+            able = able[self.alphas[able] == choose_alpha(self.alphas[able], self.gaps[able])]
+        i = int(able[0])
+        # Both depend on α alone, not on the steps that led to it, of which more threads take others.
+        vectors = self.vectors[i] if i in self.vectors else self.symmetric(i)[0].vectors
+        leading = self.bounds.ritz_values(self.matrix(i), vectors)
+        spectrum, above = self.spectra.get(i), self.bounds_of_gaps.between[i]
+        if spectrum is not None:
+            above = np.ldexp(spectrum[self.m - 1 : self.m + 1].real.mean(), self.exponent)
+        return Choice(
+            float(self.alphas[i]),
+            None,
+            spectrum,
+            np.ldexp(1.0, -self.exponent) * leading,
+            float(np.ldexp(above, -self.exponent)),
+        )
 
     def _known(self, values: Matrix) -> tuple[Matrix, Matrix]:
         """Return λ, ascending, and the values known there."""
@@ -349,23 +357,9 @@ class _Search:
         return places, values[order][where]
 
     def _above(self, values: Matrix) -> Matrix:
-        """Bound a convex function of λ from above at every α: by the chords between known values."""
-        x, y = self._known(values)
-        return np.where(self.infinite, values, np.interp(self.weights, x, y))
+        """Bound a convex function of λ from above at every α."""
+        return np.where(self.infinite, values, convex_above(*self._known(values), self.weights))
 
     def _below(self, values: Matrix) -> Matrix:
-        """Bound a convex function of λ from below at every α: by the neighbouring chords, extended."""
-        x, y = self._known(values)
-        bounds = np.interp(self.weights, x, y)
-        inner = np.isnan(values) & ~self.infinite
-        if len(x) > 1:
-            slopes = np.diff(y) / np.diff(x)
-            right = np.searchsorted(x, self.weights).clip(1, len(x) - 1)
-            drawn = np.full((2, len(bounds)), -np.inf)
-            left = right >= 2
-            drawn[0, left] = (y[right - 1] + slopes[right - 2] * (self.weights - x[right - 1]))[left]
-            before = right <= len(x) - 2
-            ahead = np.minimum(right, len(slopes) - 1)
-            drawn[1, before] = (y[right] + slopes[ahead] * (self.weights - x[right]))[before]
-            bounds = np.where(inner, drawn.max(axis=0), bounds)
-        return np.where(self.infinite, values, bounds)
+        """Bound a convex function of λ from below at every α."""
+        return np.where(self.infinite, values, convex_below(*self._known(values), self.weights))

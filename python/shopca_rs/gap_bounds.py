@@ -22,7 +22,7 @@ S̄ is nearly symmetric but for a matrix of rank 2. Q includes the singular vect
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg  # type: ignore[import-untyped]
@@ -38,6 +38,8 @@ _EXTRA = 12
 _DRIFTS = (1e-3, 1e-1)
 # Length at which what is left of a unit column counts as rounding.
 _DEPENDENT = 1e-8
+# Leading singular vectors of the skew part that are sought; Q has the first two.
+_PLANE = 4
 # Powers of the skew part that are applied to find its leading singular vectors.
 _POWERS = 6
 _ROUNDING = 1e-10
@@ -50,12 +52,23 @@ class Bounds(NamedTuple):
     ----------
     most : ndarray
         Upper bounds on Re e_m − Re e_{m+1}, ∞ where none was found.
+    least : ndarray
+        Lower bounds on it, at least 0.
+    between : ndarray
+        A number above Re e_{m+1} and below Re e_m where the lower bound is not 0, else NaN.
     last : ndarray
         Lower bounds on |e_m|, at least 0.
     """
 
     most: Matrix
+    least: Matrix
+    between: Matrix
     last: Matrix
+
+    @classmethod
+    def unknown(cls, count: int) -> Self:
+        """Return bounds that say nothing."""
+        return cls(np.full(count, np.inf), np.zeros(count), np.full(count, np.nan), np.zeros(count))
 
 
 class _Basis(NamedTuple):
@@ -76,10 +89,14 @@ class GapBounds:
     def __init__(self, covariance: Matrix, shape_operator: Matrix, m: int) -> None:
         self.Sigma, self.S, self.m = covariance, shape_operator, m
         self.symmetric = (self.S + self.S.T) / 2
-        skew = (self.S - self.S.T) / 2
-        self.strong = _leading_singular_vectors(skew)
-        product = skew @ self.strong
+        skew = _skew_part(self.S)
+        self.plane = _leading_singular_vectors(skew)
+        self.strong = self.plane[:, :2]
+        product = skew @ self.plane
         self.skew_norm = float(np.linalg.norm(skew))
+        self.coupling = _skew_part(self.plane.T @ product)
+        self.skew_beyond = float(np.linalg.norm(skew - self.plane @ self.coupling @ self.plane.T))
+        product = product[:, :2]
         rest = float(np.linalg.norm(skew - product @ self.strong.T))
         # The trace norm is at most √rank times the Frobenius norm, for each of two parts.
         self.skew_trace_norm = np.sqrt(2) * float(np.linalg.norm(product)) + np.sqrt(len(skew)) * rest
@@ -113,16 +130,26 @@ class GapBounds:
 
     def at(self, place: float, places: Matrix) -> Bounds:
         """Bound the gaps at `places`, which ascend from `place`, by a decomposition at `place`."""
-        most, last = np.full(len(places), np.inf), np.zeros(len(places))
+        bounds = Bounds.unknown(len(places))
         made = self._reduced(place)
         if made is None:
-            return Bounds(most, last)
+            return bounds
         for i, other in enumerate(places):
             found = made.bounds(other - place, self.m)
             if found is None:
                 break
-            most[i], last[i] = found
-        return Bounds(most, last)
+            for numbers, number in zip(bounds, found, strict=True):
+                numbers[i] = number
+        return bounds
+
+    def ritz_values(self, matrix: Matrix, vectors: Matrix) -> NDArray[Any]:
+        """Approximate the m leading eigenvalues of Σ + λS̄ by those in a basis, by real part, descending.
+
+        The basis has the strong directions and `vectors`, leading eigenvectors of the symmetric part.
+        """
+        Q = np.linalg.qr(np.hstack([self.strong, vectors]))[0]
+        values = np.linalg.eigvals(Q.T @ (matrix @ Q))
+        return values[np.argsort(-values.real, kind="stable")][: self.m]
 
     def _reduced(self, place: float) -> _Reduced | None:
         W, *products = self.basis
@@ -172,8 +199,8 @@ class _Reduced(NamedTuple):
     products: Matrix
     rounding: float
 
-    def bounds(self, step: float, m: int) -> tuple[float, float] | None:
-        """Bound the gap from above and |e_m| from below at `place` + `step`."""
+    def bounds(self, step: float, m: int) -> tuple[float, float, float, float] | None:
+        """Bound the gap from both sides and |e_m| from below at `place` + `step`, as `Bounds` does."""
         q = len(self.matrix)
         level = self.level + (step * self.drift if step else 0.0)
         small = self.matrix + step * self.slope
@@ -211,9 +238,12 @@ class _Reduced(NamedTuple):
         if over is None or under is None:
             return None
         own = between(m)
-        least = max(0.0 if own is None else own[1], -over[0], 0.0)
-        size = max(abs(over[0]), abs(under[1]))
-        return max(over[0] - under[1], 0.0) + _ROUNDING * size, least * (1 - _ROUNDING)
+        last = max(0.0 if own is None else own[1], -over[0], 0.0) * (1 - _ROUNDING)
+        slack = _ROUNDING * max(abs(over[0]), abs(under[1]))
+        most = max(over[0] - under[1], 0.0) + slack
+        if own is None or own[1] - own[0] <= slack:
+            return most, 0.0, float("nan"), last
+        return most, own[1] - own[0] - slack, (own[0] + own[1]) / 2, last
 
 
 def _interval(
@@ -233,12 +263,16 @@ def _interval(
     return low, high
 
 
+def _skew_part(matrix: Matrix) -> Matrix:
+    return (matrix - matrix.T) / 2
+
+
 def _leading_singular_vectors(skew: Matrix) -> Matrix:
-    """Return an orthonormal basis near the two leading singular vectors of a skew matrix, none if it is 0."""
+    """Return an orthonormal basis near the leading singular vectors of a skew matrix, none if it is 0."""
     n = len(skew)
     if not skew.any():
         return np.empty((n, 0))
-    basis = np.cos(np.arange(2 * n)).reshape(n, 2)
+    basis = np.cos(np.arange(_PLANE * n)).reshape(n, _PLANE)
     for _ in range(_POWERS):
         basis = np.linalg.qr(skew @ basis)[0]
     return basis

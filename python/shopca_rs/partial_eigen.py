@@ -2,37 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from .unlocked_lapack import tridiagonal_eigenvalues, tridiagonal_form
+from .unlocked_lapack import Tridiagonal, tridiagonal_eigenvalues, tridiagonal_form
 
 Matrix = NDArray[np.float64]
 
-# Steps of inverse iteration: the shift is an eigenvalue to rounding, so the first one already converges.
-_STEPS = 3
+# Least and most steps of inverse iteration: where the shift is an eigenvalue to rounding, the first one
+# already converges.
+_STEPS, _MOST_STEPS = 3, 30
 # Smallest distance of two eigenvalues whose vectors inverse iteration tells apart, and largest residual;
 # both relative to the norm of the matrix.
 _APART = 1e-7
 _RESIDUAL = 1e-12
 
 
-def symmetric_spectrum(matrix: Matrix, count: int) -> tuple[Matrix, Matrix]:
-    """Return all eigenvalues of a symmetric matrix, descending, and the leading eigenvectors as columns."""
+class SymmetricSpectrum(NamedTuple):
+    """Result of `symmetric_spectrum`.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,)
+        All eigenvalues, descending.
+    vectors : ndarray of shape (n, count)
+        Leading eigenvectors.
+    form : Tridiagonal
+        The matrix in a basis where it is tridiagonal, and that basis.
+    """
+
+    values: Matrix
+    vectors: Matrix
+    form: Tridiagonal
+
+    def turned(self, columns: Matrix) -> Matrix:
+        """Return columns in the basis of the tridiagonal form."""
+        return _turn(self.form, columns, "T")
+
+
+def symmetric_spectrum(matrix: Matrix, count: int) -> SymmetricSpectrum:
+    """Return all eigenvalues of a symmetric matrix and the leading eigenvectors as columns."""
     n = len(matrix)
-    diagonal, beside, reflectors, scales = tridiagonal_form(matrix)
-    values = tridiagonal_eigenvalues(diagonal, beside)
+    form = tridiagonal_form(matrix)
+    values = tridiagonal_eigenvalues(form.diagonal, form.beside)
     values = np.asarray(np.linalg.eigvalsh(matrix), np.float64) if values is None else values
     vectors = scipy.linalg.eigh_tridiagonal(
-        diagonal, beside, select="i", select_range=(n - count, n - 1), check_finite=False
+        form.diagonal, form.beside, select="i", select_range=(n - count, n - 1), check_finite=False
     )[1]
-    # Q is 1 in its corner; the rest is stored as a QR decomposition stores it.
-    turn = scipy.linalg.lapack.dormqr
-    vectors[1:] = turn("L", "N", reflectors[1:, :-1], scales, vectors[1:], 64 * count)[0]
-    return values[::-1], vectors[:, ::-1]
+    return SymmetricSpectrum(values[::-1], _turn(form, vectors, "N")[:, ::-1], form)
+
+
+def _turn(form: Tridiagonal, columns: Matrix, transposed: str) -> Matrix:
+    """Multiply columns by the basis of a tridiagonal form."""
+    # The basis is 1 in its corner; the rest is stored as a QR decomposition stores it.
+    turned = columns.copy(order="F")
+    work = 64 * columns.shape[1]
+    turned[1:] = scipy.linalg.lapack.dormqr(
+        "L", transposed, form.reflectors[1:, :-1], form.scales, turned[1:], work
+    )[0]
+    return turned
+
+
+class Eigenpairs(NamedTuple):
+    """Eigenvalues and unit eigenvectors as columns."""
+
+    values: NDArray[Any]
+    vectors: NDArray[Any]
 
 
 def leading_eigenvectors(matrix: Matrix, values: NDArray[Any], m: int) -> NDArray[Any] | None:
@@ -41,24 +79,39 @@ def leading_eigenvectors(matrix: Matrix, values: NDArray[Any], m: int) -> NDArra
     `values` are all eigenvalues by real part, descending. Returns None where some are too close together.
     The largest entry of a complex vector is real, as in LAPACK, and the vectors of a pair are conjugate.
     """
+    unit = _unit(matrix)
+    size = float(np.linalg.norm(matrix / unit))
+    for i in range(m):
+        if not np.abs((np.delete(values, i) - values[i]) / unit).min(initial=np.inf) > _APART * size:
+            return None
+    found = eigenpairs_near(matrix, values[:m])
+    return None if found is None else found.vectors
+
+
+def eigenpairs_near(matrix: Matrix, places: NDArray[Any]) -> Eigenpairs | None:
+    """Return the eigenvalues near some numbers and unit eigenvectors, by inverse iteration.
+
+    A complex number is followed by its conjugate, and only the last one may lack it. Returns None where the
+    iteration does not converge, or does so to one eigenvalue twice.
+    """
     # In this unit, squares neither overflow nor underflow.
-    unit = np.ldexp(1.0, int(np.frexp(np.abs(matrix).max())[1]))
-    matrix, values = matrix / unit, values / unit
-    n, size = len(matrix), float(np.linalg.norm(matrix))
-    vectors = np.empty((n, m), dtype=values.dtype)
-    for i, value in enumerate(values[:m]):
-        if i and value.imag and value == np.conj(values[i - 1]):
-            vectors[:, i] = vectors[:, i - 1].conj()
+    unit = _unit(matrix)
+    matrix, places = matrix / unit, places / unit
+    n, m, size = len(matrix), len(places), float(np.linalg.norm(matrix))
+    values, vectors = np.empty(m, dtype=places.dtype), np.empty((n, m), dtype=places.dtype)
+    for i, place in enumerate(places):
+        if i and place.imag and place == np.conj(places[i - 1]):
+            values[i], vectors[:, i] = values[i - 1].conj(), vectors[:, i - 1].conj()
             continue
-        distances = np.abs(values - value)
-        distances[i] = np.inf
-        if not distances.min() > _APART * size:
+        found = _inverse_iteration(matrix, place if place.imag else place.real, size)
+        if found is None or (i and np.abs(values[:i] - found[0]).min() <= _APART * size):
             return None
-        found = _inverse_iteration(matrix, value if value.imag else value.real, size)
-        if found is None:
-            return None
-        vectors[:, i] = found
-    return vectors
+        values[i], vectors[:, i] = found
+    return Eigenpairs(values * unit, vectors)
+
+
+def _unit(matrix: Matrix) -> float:
+    return float(np.ldexp(1.0, int(np.frexp(np.abs(matrix).max())[1])))
 
 
 def real_columns(values: NDArray[Any], vectors: NDArray[Any], m: int) -> Matrix:
@@ -73,20 +126,23 @@ def real_columns(values: NDArray[Any], vectors: NDArray[Any], m: int) -> Matrix:
     return unit
 
 
-def _inverse_iteration(matrix: Matrix, value: Any, size: float) -> NDArray[Any] | None:
+def _inverse_iteration(matrix: Matrix, place: Any, size: float) -> tuple[Any, NDArray[Any]] | None:
     n = len(matrix)
-    # The shift misses the eigenvalue by rounding, so that the matrix is not singular.
-    shifted = matrix - value * (1 + 4 * np.finfo(np.float64).eps) * np.eye(n)
+    # Slightly off, so that the matrix is not singular where this is an eigenvalue to rounding.
+    shifted = matrix - place * (1 + 4 * np.finfo(np.float64).eps) * np.eye(n)
     getrf, getrs = scipy.linalg.get_lapack_funcs(("getrf", "getrs"), (shifted,))
     factors, pivots, failed = getrf(shifted.T, overwrite_a=True)
     if failed:
         return None
     x = np.cos(np.arange(n)).astype(shifted.dtype)
-    for _ in range(_STEPS):
+    for step in range(_MOST_STEPS):
         x = getrs(factors, pivots, x, trans=1)[0]
         x /= np.linalg.norm(x)
-    if not np.linalg.norm(matrix @ x - value * x) <= _RESIDUAL * size:
-        return None
-    largest = x[np.abs(x).argmax()]
-    result: NDArray[Any] = x * (abs(largest) / largest)
-    return result
+        if step + 1 < _STEPS:
+            continue
+        product = matrix @ x
+        value = np.vdot(x, product)
+        if np.linalg.norm(product - value * x) <= _RESIDUAL * size:
+            largest = x[np.abs(x).argmax()]
+            return value, x * (abs(largest) / largest)
+    return None

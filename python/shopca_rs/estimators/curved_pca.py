@@ -14,16 +14,17 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from .. import diagnostics
 from ..alpha_search import SMALLEST, all_gaps, best_alpha
+from ..alpha_stack import Choice
 from ..arguments import RandomState, as_grid, as_threads, as_weight
 from ..blas_threads import one_blas_thread
 from ..operators import DEGENERATE, Degenerate, mean_shape_operator
-from ..partial_eigen import leading_eigenvectors, real_columns
+from ..partial_eigen import eigenpairs_near, leading_eigenvectors, real_columns
 from ..spectrum import (
     Criterion,
-    Directions,
     covariance_scale,
     curved_covariance,
     default_grid,
+    eigenvalues,
     fix_signs,
     leading_directions,
     symmetric_part,
@@ -63,6 +64,7 @@ class CurvedPCA(LinearProjection):
 
     _criterion: Criterion
     _eigengaps: Matrix | None
+    _eigenvalues: NDArray[Any] | None
 
     def _fit(
         self,
@@ -147,15 +149,14 @@ class CurvedPCA(LinearProjection):
         self.curved_covariance_ = curved_covariance(self.covariance_, self._used_operator(), self.alpha_)
 
         with one_blas_thread() if len(Sigma) >= SMALLEST else nullcontext():
-            self.eigenvalues_, vectors = _directions(
-                curved_covariance(Sigma, S, self.alpha_), self.n_components_, choice.spectrum
+            self._eigenvalues, vectors = _directions(
+                curved_covariance(Sigma, S, self.alpha_), self.n_components_, choice
             )
         directions = varying @ vectors
         self.components_ = fix_signs(directions.T if basis is None else directions.T @ basis)
         self.explained_variance_ = np.einsum("ji,jk,ki->i", directions, self.covariance_, directions).clip(0)
         self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0 else 1.0)
         self.skew_ratio_ = diagnostics.skew_ratio(self.mean_shape_operator_)
-        self.imaginary_ratio_ = diagnostics.imaginary_ratio(self.eigenvalues_)
         self.bauer_fike_bound_ = diagnostics.bauer_fike_bound(self._used_operator(), self.lambda_)
         return self
 
@@ -173,6 +174,21 @@ class CurvedPCA(LinearProjection):
                 Sigma, S, self.alpha_grid_, self.n_components_, self._criterion, as_threads(self.n_jobs)
             )
         return self._eigengaps
+
+    @property
+    def eigenvalues_(self) -> NDArray[Any]:
+        """All eigenvalues by real part, descending; computed when read unless the choice of α needed them."""
+        check_is_fitted(self)
+        if self._eigenvalues is None:
+            Sigma, S, _ = self._operators()
+            with one_blas_thread():
+                self._eigenvalues = eigenvalues(curved_covariance(Sigma, S, self.alpha_))
+        return self._eigenvalues
+
+    @property
+    def imaginary_ratio_(self) -> float:
+        """max|Im e| / max|e| over `eigenvalues_`, computed like these."""
+        return diagnostics.imaginary_ratio(self.eigenvalues_)
 
     def _operators(self) -> Varying:
         return on_varying_directions(self.covariance_, self._used_operator(), self.n_components_)
@@ -236,10 +252,20 @@ class CurvedPCA(LinearProjection):
         return summary(self)
 
 
-def _directions(matrix: Matrix, m: int, spectrum: NDArray[Any] | None) -> Directions:
-    """Return what `leading_directions` does, faster where the eigenvalues are known."""
-    if spectrum is not None and not np.array_equal(matrix, matrix.T):
-        vectors = leading_eigenvectors(matrix, spectrum, m)
-        if vectors is not None:
-            return Directions(spectrum, fix_signs(real_columns(spectrum, vectors, m).T).T)
+def _directions(matrix: Matrix, m: int, choice: Choice) -> tuple[NDArray[Any] | None, Matrix]:
+    """Return the eigenvalues, None if they are not needed, and directions as `leading_directions` does."""
+    spectrum = choice.spectrum
+    if np.array_equal(matrix, matrix.T):
+        return leading_directions(matrix, m)
+    if choice.leading is not None:
+        pairs = eigenpairs_near(matrix, choice.leading)
+        # No more than m eigenvalues are above that number, so these are all of them.
+        if pairs is not None and (pairs.values.real > choice.above).all():
+            order = np.argsort(-pairs.values.real, kind="stable")
+            values, vectors = pairs.values[order], pairs.vectors[:, order]
+            return spectrum, fix_signs(real_columns(values, vectors, m).T).T
+    elif spectrum is not None:
+        found = leading_eigenvectors(matrix, spectrum, m)
+        if found is not None:
+            return spectrum, fix_signs(real_columns(spectrum, found, m).T).T
     return leading_directions(matrix, m)

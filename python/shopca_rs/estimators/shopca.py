@@ -76,7 +76,8 @@ class SHOPCA(CurvedPCA):
         Number of components.
     eigenvalues_ : ndarray of shape (n_directions,)
         All eigenvalues of Σ_curv by real part, descending, on the directions along which the data vary.
-        Complex only if some of them are.
+        Complex only if some of them are. Where the choice of α did not need them all, they are computed when
+        read; `imaginary_ratio_` too.
     explained_variance_ : ndarray of shape (n_components,)
         Variance of the training data along each component, divided by n_samples - 1. Components that are not
         orthogonal share some of it.
