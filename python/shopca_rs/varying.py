@@ -154,25 +154,12 @@ def _cholesky_columns(correlation: Matrix) -> tuple[Matrix, Matrix] | None:
     if not least >= 2 * _EMPTY:
         return None
     if rank < d:
-        allowed = min(_EMPTY / 2, _ANGLE * least)
-        rest = _largest_ratio(null.T @ (correlation @ null), null.T @ null, allowed)
-        if not max(rest, _ROUNDING) <= allowed:
+        form, squares = null.T @ (correlation @ null), null.T @ null
+        ratios = scipy.linalg.eigh(symmetric_part(form), squares, eigvals_only=True, check_finite=False)
+        rest = float(np.abs(ratios).max())
+        if not (rest <= _EMPTY / 2 and max(rest, _ROUNDING) <= _ANGLE * least):
             return None
     return columns, null
-
-
-def _largest_ratio(form: Matrix, squares: Matrix, allowed: float) -> float:
-    """Bound the largest |xᵀFx| / xᵀGx, exactly if ‖C⁻¹FC⁻ᵀ‖_F, G = CCᵀ, is not small enough."""
-    form = symmetric_part(form)
-    factor, failed = scipy.linalg.lapack.dpotrf(squares, lower=1)
-    if not failed:
-        half = scipy.linalg.solve_triangular(factor, form, lower=True, check_finite=False)
-        both = scipy.linalg.solve_triangular(factor, half.T, lower=True, check_finite=False)
-        bound = float(np.linalg.norm(both))
-        if bound <= allowed:
-            return bound
-    ratios = scipy.linalg.eigh(form, squares, eigvals_only=True, check_finite=False)
-    return float(np.abs(ratios).max())
 
 
 def _refined(columns: Matrix, null: Matrix) -> tuple[float, Matrix]:
