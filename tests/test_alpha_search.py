@@ -9,6 +9,7 @@ import pytest
 import reference
 from shopca_rs import SHOPCA, alpha_search
 from shopca_rs.blas_threads import one_blas_thread
+from shopca_rs.convex import convex_above, convex_below
 from shopca_rs.leading import leading_gap
 from shopca_rs.spectrum import curved_covariance, default_grid, fix_signs, leading_directions
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -101,7 +102,7 @@ def test_no_bound_is_below_the_gap_itself(seed, m):
     grid = np.append(default_grid(), np.inf)
     gaps = reference.eigengaps(Sigma, S, grid, m, "mass")
     search = alpha_search._Search(Sigma, S, grid, m, "mass")
-    anchors = [(search.symmetric, i) for i in search.anchors()]
+    anchors = search.next_steps(len(grid))
     search.learn(anchors, [step(i) for step, i in anchors])
     assert (search.upper() >= gaps * (1 - 1e-9)).all()
     assert (search.lower() <= gaps * (1 + 1e-9)).all()
@@ -176,7 +177,7 @@ def test_an_eigenvalue_that_only_the_numerical_range_hides_is_not_called_a_gap()
     beyond = float(np.linalg.eigvalsh((A + A.T) / 2)[-1])
     found = leading_gap(A, 2, beyond)
     assert found.last is None
-    assert found.most >= 1.0
+    assert found.least == 0 < 1.0 <= found.most
 
 
 def test_the_gap_of_a_normal_matrix_is_found_to_rounding():
@@ -185,7 +186,25 @@ def test_the_gap_of_a_normal_matrix_is_found_to_rounding():
     A = Q @ np.diag(np.concatenate([[5.0, 3.0, 2.5], np.linspace(1, -4, 77)])) @ Q.T
     found = leading_gap(A, 2, 5.5)
     assert found.most == pytest.approx(0.5, rel=1e-9)
+    assert found.least == pytest.approx(0.5, rel=1e-9)
+    assert found.least < 0.5 < found.most
+    assert 2.5 < found.between < 3.0
     assert found.last == pytest.approx(3.0, rel=1e-12)
+
+
+def test_a_gap_is_not_called_exact_where_another_eigenvalue_may_lie_in_it():
+    # Coupling lifts the numerical range of the rest to between the third and the second eigenvalue.
+    A = np.diag(np.concatenate([[5.0, 3.0, 2.0], np.linspace(1.9, -4, 57)]))
+    A[3, 4] = 1.0
+    found = leading_gap(A, 2, 5.1)
+    assert (found.most, found.last) == (pytest.approx(1.0, rel=1e-9), pytest.approx(3.0, rel=1e-12))
+    assert found.least == 0
+
+
+def test_nothing_bounds_a_convex_function_of_which_no_value_is_known():
+    nothing, places = np.empty(0), np.array([1.0, 2.0])
+    assert (convex_above(nothing, nothing, places) == np.inf).all()
+    assert (convex_below(nothing, nothing, places) == -np.inf).all()
 
 
 def test_blas_has_its_threads_back_when_the_last_user_is_done():

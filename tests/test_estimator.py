@@ -13,6 +13,7 @@ from shopca_rs import SHOPCA, ShapeOperatorEigenmaps, mean_shape_operator
 from shopca_rs.spectrum import leading_directions
 from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
 
 IRIS = load_iris().data
 DIGITS = load_digits().data
@@ -125,6 +126,12 @@ def test_the_symmetric_variant_has_orthogonal_components_and_a_real_spectrum():
     np.testing.assert_array_equal(shopca.curved_covariance_, shopca.curved_covariance_.T)
     assert shopca.imaginary_ratio_ == 0
     assert shopca.skew_ratio_ > 0
+
+
+@pytest.mark.parametrize("name", ["skew_ratio_", "imaginary_ratio_", "bauer_fike_bound_", "eigenvalues_"])
+def test_what_is_computed_when_read_asks_for_a_fit_first(name):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        getattr(SHOPCA(), name)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4])

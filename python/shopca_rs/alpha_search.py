@@ -117,8 +117,6 @@ def best_alpha(
         return Choice(choose_alpha(alphas, gaps), gaps)
     search = _Search(covariance, shape_operator, alphas, m, criterion)
     with eigenproblem_pool(threads) as pool:
-        first: list[Step] = [(search.symmetric, i) for i in search.anchors()]
-        search.learn(first, side_by_side(lambda step: step[0](step[1]), first, pool))
         running: dict[Future[Any], Step] = {}
         while True:
             for step in search.next_steps(threads - len(running), running.values()):
@@ -174,8 +172,9 @@ class _Search:
         self.order = self.order[~self.infinite[self.order]]
         self.ranks = np.full(a, -1)
         self.ranks[self.order] = np.arange(len(self.order))
+        self.first_steps: list[Step] = [(self.symmetric, i) for i in self._anchors()]
 
-    def anchors(self) -> list[int]:
+    def _anchors(self) -> list[int]:
         # Chords bound nothing beyond the first and the last known value, so both ends take part.
         order = self.order
         places = order[np.linspace(0, len(order) - 1, min(_ANCHORS, len(order))).round().astype(int)]
@@ -219,7 +218,8 @@ class _Search:
         bounds = Bounds.unknown(len(self.alphas))
         found = leading_gap(self.matrix(i), self.m, self._above(self.first)[i])
         if found is not None:
-            bounds.most[i], bounds.last[i] = found.most, found.last or 0.0
+            bounds.most[i], bounds.least[i] = found.most, found.least
+            bounds.between[i], bounds.last[i] = found.between, found.last or 0.0
         return bounds
 
     def exact(self, i: int) -> NDArray[Any]:
@@ -288,14 +288,19 @@ class _Search:
 
         Whole spectra of α that have good bounds on both sides come when nothing else is left to do.
         """
+        steps, self.first_steps = self.first_steps[:count], self.first_steps[count:]
+        if len(steps) == count or np.isnan(self.mass).all():
+            return steps
         upper, lower = self.upper(), self.lower()
         able = self._able(upper, lower)
         if able.sum() == 1:
-            return []
+            return steps
         open_ = able & np.isnan(self.gaps)
-        open_[[i for _, i in running]] = False
+        open_[[i for _, i in [*running, *steps]]] = False
+        if any(step == self.symmetric for step, _ in [*running, *steps]):
+            # It will bound what has no bound yet.
+            open_ &= upper < np.inf
         order = [i for i in np.argsort(-upper, kind="stable").tolist() if open_[i]]
-        steps: list[Step] = []
         for i in order:
             if len(steps) == count:
                 break

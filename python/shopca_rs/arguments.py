@@ -56,18 +56,25 @@ def as_points(X: ArrayLike, name: str = "X") -> NDArray[np.float64]:
 
 def as_numbers(values: ArrayLike, name: str, ndim: int, what: str) -> NDArray[np.float64]:
     """Return finite numbers as a float64 array with that many axes and at least one entry."""
+    return as_finite(_as_doubles(values, name, ndim, what), name)
+
+
+def _as_doubles(values: ArrayLike, name: str, ndim: int, what: str) -> NDArray[np.float64]:
     array = _shaped(_real(values, name, what), name, ndim, what)
     with np.errstate(over="ignore"):
-        return as_finite(array.astype(np.float64, copy=False), name)
+        return array.astype(np.float64, copy=False)
 
 
 def as_matrix(matrix: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return a square matrix of finite numbers."""
-    M = as_numbers(matrix, name, 2, "a square matrix")
+    M = _as_doubles(matrix, name, 2, "a square matrix")
     if M.shape[0] != M.shape[1]:
         raise ValueError(f"{name} must be a square matrix, got shape {M.shape}.")
-    with np.errstate(over="ignore"):
-        total = np.abs(M).sum()
+    with np.errstate(all="ignore"):
+        # Then no entry is above 1e155. One pass without a copy, which takes much of the time of a fit.
+        if np.isfinite(np.vdot(M, M)):
+            return M
+        total = np.abs(as_finite(M, name)).sum()
     return _fitting(M, total, name)
 
 

@@ -13,6 +13,8 @@ def convex_above(x: Matrix, y: Matrix, places: Matrix) -> Matrix:
 
     x is ascending, y are the values there.
     """
+    if not len(x):
+        return np.full(len(places), np.inf)
     return np.interp(places, x, y, left=np.inf, right=np.inf)
 
 
@@ -29,5 +31,6 @@ def convex_below(x: Matrix, y: Matrix, places: Matrix) -> Matrix:
         drawn[1, before] = (y[right] + slopes[ahead] * (places - x[right]))[before]
     bounds: Matrix = drawn.max(axis=0)
     known = np.isin(places, x)
-    bounds[known] = np.interp(places[known], x, y)
+    if known.any():
+        bounds[known] = np.interp(places[known], x, y)
     return bounds

@@ -19,8 +19,9 @@ Matrix = NDArray[np.float64]
 
 # Restarts of Arnoldi's method: where more are needed, eigenvalues are too close together.
 _RESTARTS = 4
-# How far above e_m the other eigenvalues are allowed to be sought, in multiples of the gap.
-_STEPS = (0.0, 2.0)
+# How far above e_m the other eigenvalues are allowed to be sought, in multiples of the gap. At −1 they are
+# below e_{m+1} too.
+_STEPS = (-1.0, 0.0, 2.0)
 
 
 class Gap(NamedTuple):
@@ -28,27 +29,31 @@ class Gap(NamedTuple):
 
     Attributes
     ----------
-    most : float
-        Upper bound of Re e_m − Re e_{m+1}.
+    most, least : float
+        Upper and lower bound of Re e_m − Re e_{m+1}; the lower one is 0 where nothing better is known.
+    between : float
+        A number between Re e_{m+1} and Re e_m where `least` is not 0, else NaN.
     last : float or None
         |e_m|, None where only the bound is known.
     """
 
     most: float
-    last: float | None
+    least: float = 0.0
+    between: float = float("nan")
+    last: float | None = None
 
 
 def leading_gap(matrix: Matrix, m: int, beyond: float) -> Gap | None:
-    """Bound the gap after the m leading eigenvalues of a matrix A, or return None if that fails.
+    """Find the gap after the m leading eigenvalues of a matrix A or bound it, or return None if that fails.
 
     `beyond` is an upper bound on the real parts of the eigenvalues; a tighter bound is faster.
 
     Arnoldi's method with shift and invert gives an invariant subspace with orthonormal basis Q and m + 1
     eigenvalues f. All others belong to P A P, P = I − QQᵀ, and their real parts are at most the largest
     eigenvalue w of its symmetric part (Bendixson). If w ≤ Re f_m then e_m = f_m, and since an eigenvalue
-    that was missed can only raise e_{m+1}, the gap is at most Re f_m − Re f_{m+1}. A Cholesky
-    decomposition of μI − P(A + Aᵀ)P/2 tells whether w ≤ μ. In any case the gap is at most
-    `beyond` − Re f_{m+1}.
+    that was missed can only raise e_{m+1}, the gap is at most Re f_m − Re f_{m+1}. If w ≤ Re f_{m+1} too,
+    it is exactly this. A Cholesky decomposition of μI − P(A + Aᵀ)P/2 tells whether w ≤ μ. In any case the
+    gap is at most `beyond` − Re f_{m+1}.
     """
     n, count = len(matrix), m + 1
     size = float(np.linalg.norm(matrix))
@@ -77,10 +82,15 @@ def leading_gap(matrix: Matrix, m: int, beyond: float) -> Gap | None:
     gap = float(f[m - 1] - f[m])
     HQ = symmetric @ Q
     for step in _STEPS:
-        if cholesky_beyond(symmetric, Q, HQ, float(f[m - 1]) + step * gap + rounding) is not None:
-            last = float(np.abs(values[m - 1])) if step == 0 else None
-            return Gap((1 + step) * gap + 2 * rounding, last)
-    return Gap(beyond - float(f[m]) + 2 * rounding, None)
+        if cholesky_beyond(symmetric, Q, HQ, float(f[m - 1]) + step * gap + rounding) is None:
+            continue
+        if step > 0:
+            return Gap((1 + step) * gap + 2 * rounding)
+        last = float(np.abs(values[m - 1]))
+        if step < 0 and gap > 2 * rounding:
+            return Gap(gap + 2 * rounding, gap - 2 * rounding, float(f[m - 1] + f[m]) / 2, last)
+        return Gap(gap + 2 * rounding, last=last)
+    return Gap(beyond - float(f[m]) + 2 * rounding)
 
 
 def _nearest(matrix: Matrix, count: int, shift: float, tol: float) -> NDArray[np.complex128] | None:

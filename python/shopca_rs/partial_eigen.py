@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from .blas_threads import side_by_side
 from .unlocked_lapack import Tridiagonal, tridiagonal_eigenvalues, tridiagonal_form
 
 Matrix = NDArray[np.float64]
@@ -73,7 +75,9 @@ class Eigenpairs(NamedTuple):
     vectors: NDArray[Any]
 
 
-def leading_eigenvectors(matrix: Matrix, values: NDArray[Any], m: int) -> NDArray[Any] | None:
+def leading_eigenvectors(
+    matrix: Matrix, values: NDArray[Any], m: int, pool: ThreadPoolExecutor | None = None
+) -> NDArray[Any] | None:
     """Return unit eigenvectors of the m leading eigenvalues as columns, by inverse iteration.
 
     `values` are all eigenvalues by real part, descending. Returns None where some are too close together.
@@ -84,29 +88,33 @@ def leading_eigenvectors(matrix: Matrix, values: NDArray[Any], m: int) -> NDArra
     for i in range(m):
         if not np.abs((np.delete(values, i) - values[i]) / unit).min(initial=np.inf) > _APART * size:
             return None
-    found = eigenpairs_near(matrix, values[:m])
+    found = eigenpairs_near(matrix, values[:m], pool)
     return None if found is None else found.vectors
 
 
-def eigenpairs_near(matrix: Matrix, places: NDArray[Any]) -> Eigenpairs | None:
+def eigenpairs_near(
+    matrix: Matrix, places: NDArray[Any], pool: ThreadPoolExecutor | None = None
+) -> Eigenpairs | None:
     """Return the eigenvalues near some numbers and unit eigenvectors, by inverse iteration.
 
     A complex number is followed by its conjugate, and only the last one may lack it. Returns None where the
-    iteration does not converge, or does so to one eigenvalue twice.
+    iteration does not converge, or does so to one eigenvalue twice. Eigenvalues are found side by side if
+    there is a pool.
     """
     # In this unit, squares neither overflow nor underflow.
     unit = _unit(matrix)
     matrix, places = matrix / unit, places / unit
     n, m, size = len(matrix), len(places), float(np.linalg.norm(matrix))
     values, vectors = np.empty(m, dtype=places.dtype), np.empty((n, m), dtype=places.dtype)
-    for i, place in enumerate(places):
-        if i and place.imag and place == np.conj(places[i - 1]):
-            values[i], vectors[:, i] = values[i - 1].conj(), vectors[:, i - 1].conj()
-            continue
-        found = _inverse_iteration(matrix, place if place.imag else place.real, size)
+    own = [i for i in range(m) if not (i and places[i].imag and places[i] == np.conj(places[i - 1]))]
+    shifts = [places[i] if places[i].imag else places[i].real for i in own]
+    pairs = side_by_side(lambda shift: _inverse_iteration(matrix, shift, size), shifts, pool)
+    for i, found in zip(own, pairs, strict=True):
         if found is None or (i and np.abs(values[:i] - found[0]).min() <= _APART * size):
             return None
         values[i], vectors[:, i] = found
+        if i + 1 < m and i + 1 not in own:
+            values[i + 1], vectors[:, i + 1] = found[0].conj(), found[1].conj()
     return Eigenpairs(values * unit, vectors)
 
 
@@ -129,7 +137,8 @@ def real_columns(values: NDArray[Any], vectors: NDArray[Any], m: int) -> Matrix:
 def _inverse_iteration(matrix: Matrix, place: Any, size: float) -> tuple[Any, NDArray[Any]] | None:
     n = len(matrix)
     # Slightly off, so that the matrix is not singular where this is an eigenvalue to rounding.
-    shifted = matrix - place * (1 + 4 * np.finfo(np.float64).eps) * np.eye(n)
+    shifted = matrix.astype(np.result_type(matrix, place))
+    shifted.flat[:: n + 1] -= place * (1 + 4 * np.finfo(np.float64).eps)
     getrf, getrs = scipy.linalg.get_lapack_funcs(("getrf", "getrs"), (shifted,))
     factors, pivots, failed = getrf(shifted.T, overwrite_a=True)
     if failed:

@@ -71,7 +71,9 @@ def on_varying_directions(covariance: ArrayLike, shape_operator: ArrayLike, m: i
     # Correlations, so that a column in small units is not mistaken for one without variance.
     deviation = np.sqrt(np.maximum(np.diag(Sigma), 0.0))
     unit = np.where(deviation > 0, deviation, 1.0)
-    spanning, null = _spanning(symmetric_part(Sigma / unit / unit[:, None]))
+    correlation = Sigma / unit
+    correlation /= unit[:, None]
+    spanning, null = _spanning(correlation)
     count = spanning.shape[1]
     if count == d:
         return Varying(Sigma, S, np.eye(d))
@@ -137,7 +139,8 @@ def _cholesky_columns(correlation: Matrix) -> tuple[Matrix, Matrix] | None:
     xᵀNᵀRNx / xᵀNᵀNx (Courant and Fischer). With these rows first N = [−L₁⁻ᵀL₂ᵀ; I].
     """
     lapack = scipy.linalg.lapack
-    factor, pivots, rank, _ = lapack.dpstrf(correlation, lower=1, tol=_EMPTY)
+    # The transpose of a symmetric matrix is the matrix, in the order of LAPACK.
+    factor, pivots, rank, _ = lapack.dpstrf(correlation.T, lower=1, tol=_EMPTY)
     d = len(correlation)
     if rank == 0 or 2 * rank < d:
         return None
@@ -168,11 +171,12 @@ def _refined(columns: Matrix, null: Matrix) -> tuple[float, Matrix]:
     The leading block of L may be close to singular where L is not.
     """
     lapack = scipy.linalg.lapack
-    factor, failed = lapack.dpotrf(columns.T @ columns, lower=1)
-    if failed:
+    squares = columns.T @ columns
+    factor, failed = lapack.dpotrf(squares.T, lower=1)
+    # No eigenvalue is below this one if the matrix less this multiple of I is still positive definite.
+    least = 4 * _ROUNDING / _ANGLE
+    squares.flat[:: len(squares) + 1] -= least
+    if failed or lapack.dpotrf(squares.T, lower=1, clean=0, overwrite_a=1)[1]:
         return 0.0, null
-    inverse, _ = lapack.dpotri(factor, lower=1)
-    inverse = np.tril(inverse)
-    # Above the diagonal, the same numbers again: their squares count at most twice.
-    least = 1 / (np.sqrt(2) * float(np.linalg.norm(inverse)))
-    return least, null - columns @ lapack.dpotrs(factor, columns.T @ null, lower=1)[0]
+    along = lapack.dpotrs(factor, (null.T @ columns).T, lower=1, overwrite_b=1)[0]
+    return least, null - columns @ along

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -16,7 +17,7 @@ from .. import diagnostics
 from ..alpha_search import SMALLEST, all_gaps, best_alpha
 from ..alpha_stack import Choice
 from ..arguments import RandomState, as_grid, as_threads, as_weight
-from ..blas_threads import one_blas_thread
+from ..blas_threads import eigenproblem_pool, one_blas_thread
 from ..operators import DEGENERATE, Degenerate, mean_shape_operator
 from ..partial_eigen import eigenpairs_near, leading_eigenvectors, real_columns
 from ..spectrum import (
@@ -141,23 +142,20 @@ class CurvedPCA(LinearProjection):
         else:
             self.alpha_grid_ = as_grid([as_weight(alpha, "alpha")])
         self._criterion = criterion
-        choice = best_alpha(
-            Sigma, S, self.alpha_grid_, self.n_components_, criterion, as_threads(self.n_jobs), report
-        )
+        threads = as_threads(self.n_jobs)
+        choice = best_alpha(Sigma, S, self.alpha_grid_, self.n_components_, criterion, threads, report)
         self.alpha_, self._eigengaps = choice.alpha, choice.gaps
         self.lambda_ = 0.0 if self.alpha_ == 0 else self.alpha_ * self.scale_
         self.curved_covariance_ = curved_covariance(self.covariance_, self._used_operator(), self.alpha_)
 
-        with one_blas_thread() if len(Sigma) >= SMALLEST else nullcontext():
+        with eigenproblem_pool(threads) if len(Sigma) >= SMALLEST else nullcontext() as pool:
             self._eigenvalues, vectors = _directions(
-                curved_covariance(Sigma, S, self.alpha_), self.n_components_, choice
+                curved_covariance(Sigma, S, self.alpha_), self.n_components_, choice, pool
             )
         directions = varying @ vectors
         self.components_ = fix_signs(directions.T if basis is None else directions.T @ basis)
-        self.explained_variance_ = np.einsum("ji,jk,ki->i", directions, self.covariance_, directions).clip(0)
+        self.explained_variance_ = (directions * (self.covariance_ @ directions)).sum(axis=0).clip(0)
         self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0 else 1.0)
-        self.skew_ratio_ = diagnostics.skew_ratio(self.mean_shape_operator_)
-        self.bauer_fike_bound_ = diagnostics.bauer_fike_bound(self._used_operator(), self.lambda_)
         return self
 
     def _used_operator(self) -> Matrix:
@@ -189,6 +187,18 @@ class CurvedPCA(LinearProjection):
     def imaginary_ratio_(self) -> float:
         """max|Im e| / max|e| over `eigenvalues_`, computed like these."""
         return diagnostics.imaginary_ratio(self.eigenvalues_)
+
+    @property
+    def skew_ratio_(self) -> float:
+        """‖S̄_skew‖₂ / ‖S̄_sym‖₂, computed when read."""
+        check_is_fitted(self)
+        return diagnostics.skew_ratio(self.mean_shape_operator_)
+
+    @property
+    def bauer_fike_bound_(self) -> float:
+        """λ‖S̄‖₂: no eigenvalue of Σ_curv is farther from one of Σ. Computed when read."""
+        check_is_fitted(self)
+        return diagnostics.bauer_fike_bound(self._used_operator(), self.lambda_)
 
     def _operators(self) -> Varying:
         return on_varying_directions(self.covariance_, self._used_operator(), self.n_components_)
@@ -252,20 +262,22 @@ class CurvedPCA(LinearProjection):
         return summary(self)
 
 
-def _directions(matrix: Matrix, m: int, choice: Choice) -> tuple[NDArray[Any] | None, Matrix]:
+def _directions(
+    matrix: Matrix, m: int, choice: Choice, pool: ThreadPoolExecutor | None
+) -> tuple[NDArray[Any] | None, Matrix]:
     """Return the eigenvalues, None if they are not needed, and directions as `leading_directions` does."""
     spectrum = choice.spectrum
     if np.array_equal(matrix, matrix.T):
         return leading_directions(matrix, m)
     if choice.leading is not None:
-        pairs = eigenpairs_near(matrix, choice.leading)
+        pairs = eigenpairs_near(matrix, choice.leading, pool)
         # No more than m eigenvalues are above that number, so these are all of them.
         if pairs is not None and (pairs.values.real > choice.above).all():
             order = np.argsort(-pairs.values.real, kind="stable")
             values, vectors = pairs.values[order], pairs.vectors[:, order]
             return spectrum, fix_signs(real_columns(values, vectors, m).T).T
     elif spectrum is not None:
-        found = leading_eigenvectors(matrix, spectrum, m)
+        found = leading_eigenvectors(matrix, spectrum, m, pool)
         if found is not None:
             return spectrum, fix_signs(real_columns(spectrum, found, m).T).T
     return leading_directions(matrix, m)

@@ -260,7 +260,7 @@ class LPP(LinearProjection):
         self.covariance_ = np.ldexp(Sigma, 2 * exponent)
         self.components_ = fix_signs(np.ldexp(vectors.T if P is None else vectors.T @ P, -unit))
         along = vectors / np.linalg.norm(vectors, axis=0)
-        variance = np.einsum("ji,jk,ki->i", along, Sigma, along).clip(0)
+        variance = (along * (Sigma @ along)).sum(axis=0).clip(0)
         self.explained_variance_ = np.ldexp(variance, 2 * exponent)
 
     def _refits(

@@ -77,7 +77,7 @@ class SHOPCA(CurvedPCA):
     eigenvalues_ : ndarray of shape (n_directions,)
         All eigenvalues of Σ_curv by real part, descending, on the directions along which the data vary.
         Complex only if some of them are. Where the choice of α did not need them all, they are computed when
-        read; `imaginary_ratio_` too.
+        read.
     explained_variance_ : ndarray of shape (n_components,)
         Variance of the training data along each component, divided by n_samples - 1. Components that are not
         orthogonal share some of it.
@@ -104,7 +104,7 @@ class SHOPCA(CurvedPCA):
     n_samples_, sample_ : int
         Number of rows with a weight above 0, and number of rows that S̄ was estimated from.
     skew_ratio_ : float
-        ‖S̄_skew‖₂ / ‖S̄_sym‖₂.
+        ‖S̄_skew‖₂ / ‖S̄_sym‖₂, computed when read, like the next two.
     imaginary_ratio_ : float
         max|Im e| / max|e| over `eigenvalues_`.
     bauer_fike_bound_ : float
