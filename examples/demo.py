@@ -37,7 +37,7 @@ def describe(name: str, X: np.ndarray) -> np.ndarray:
     print(f"  skew ratio           {np.linalg.norm(skew, 2) / np.linalg.norm(symmetric, 2):.4f}")
     print(f"  largest eigenvalues  {', '.join(f'{value.real:.4f}' for value in spectrum[:4])}")
     print(f"  largest imaginary    {np.abs(spectrum.imag).max():.2e}")
-    # NumPy's cost is linear in n: with many columns a part of the points tells.
+    # NumPy's cost is linear in n: with many columns a part of the points is enough.
     part = X if d <= 25 else X[:100]
     start = perf_counter()
     theirs = algorithm_2(part, k, 128 if d <= 25 else 4, k_neighbors(part, k)[0])

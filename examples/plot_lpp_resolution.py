@@ -1,10 +1,10 @@
 """
-A column in steps, and LPP's resolution term
-============================================
+A column with few values, and LPP's resolution term
+===================================================
 
 LPP looks for directions along which neighbours differ little. A column that takes few values is equal for
 most neighbours: it seems to have no local variance, and without a correction it can win every ratio.
-``resolution=True``, the default, gives back the variance that a column in steps has lost.
+``resolution=True``, the default, adds back the variance that rounding to few values has lost.
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,6 @@
 """
-New rows, and the way back
-==========================
+New rows and reconstruction
+===========================
 
 A linear map also applies to new rows: ``transform`` is one matrix product, and ``inverse_transform`` goes
 back to pixels. Neither exists for t-SNE. Here each map is learned from half of the digits, and the other

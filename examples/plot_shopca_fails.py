@@ -52,10 +52,10 @@ print(f"largest angle between the two planes: {angle:.0f}°")
 # %%
 # Why: nothing is hidden
 # ----------------------
-# SHOPCA helps where a direction of much variance varies among neighbours, within the classes, and one of
-# less variance does not. Here the order is already right. For each principal component: the share of its
-# variance that lies within the cultivars, which SHOPCA cannot see, and the share found among neighbours, −2
-# vᵀS̄v / vᵀΣv, which it can. Both are smallest in the first two.
+# SHOPCA helps where a direction of large variance varies mostly among neighbours, within the classes, and a
+# direction of less variance does not. Here the order is already right. Printed for each principal component:
+# the share of its variance that lies within the cultivars, which SHOPCA cannot see, and the share found among
+# neighbours, −2 vᵀS̄v / vᵀΣv, which it can. Both are smallest in the first two.
 
 shopca = models["SHOPCA"]
 V = PCA().fit(X).components_[:5]

@@ -6,7 +6,7 @@ PCA draws iris along its two directions of largest variance. The second of them,
 within every species and hardly separates them. SHOPCA subtracts what varies among neighbours, and another
 direction appears: petal width against petal length, on which *versicolor* and *virginica* differ.
 
-This example was chosen, by a rule: of scikit-learn's four classification data sets it is the one on which
+This example was chosen by a rule: of scikit-learn's four classification data sets it is the one on which
 SHOPCA's defaults gain most over PCA. On most data sets there is no such gain.
 
 Run it with ``python examples/plot_shopca_gains.py picture.png``.
@@ -81,7 +81,8 @@ for name, model in models.items():
 # The second component has 8 % of the variance where PCA's has 23 %, and it correlates with the first: the
 # plane is nearly a line from *setosa* to *virginica*. So neighbours in the plane are less often neighbours
 # in the data, and trustworthiness falls from 0.97 to 0.84. And the choice of α is nearly a tie: the
-# eigengap of α = 0.1, which is PCA's plane, is 0.19 against 0.21. Some halves of the flowers choose it.
+# eigengap of α = 0.1, which is PCA's plane, is 0.19 against 0.21. On some random halves of the flowers it
+# is chosen.
 
 shopca = models["SHOPCA"]
 print(f"correlation of the two components: {np.corrcoef(shopca.transform(X).T)[0, 1]:.2f}")

@@ -33,7 +33,7 @@
 //! | module | idea |
 //! |---|---|
 //! | [`Points`] | the checked input |
-//! | [`neighbors`] | exact k nearest neighbours: one rule for ties, two ways to search |
+//! | [`neighbors`] | exact k nearest neighbours: one rule for ties, several ways to search |
 //! | [`frame`] | one neighbourhood → eigenvalues, directions, eigenspaces |
 //! | [`shape`] | one frame → shape operator, curvatures, in closed form |
 //! | [`mean`] | many frames → S̄, in fixed blocks and an ordered merge |

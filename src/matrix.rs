@@ -21,8 +21,8 @@ pub(crate) fn matrix_mut(
 /// An allocation this large leaves [`SPARE`] bytes free, or counts as failed.
 const LARGE: usize = 1 << 18;
 
-/// What the small allocations of libraries, which would abort the process where they fail, may need. More than 32 MiB, so
-/// that glibc does not change its thresholds when such a block is freed.
+/// What the small allocations of libraries, which would abort the process where they fail, may need. More than 32 MiB,
+/// so that glibc does not change its thresholds when such a block is freed.
 const SPARE: usize = 40 << 20;
 
 /// Bytes from which on a buffer is kept in large pages: as many as NumPy's arrays need.
@@ -56,8 +56,8 @@ pub(crate) fn try_reserve<T>(values: &mut Vec<T>, len: usize) -> Result<()> {
     Ok(())
 }
 
-/// Asks for pages of 2 MiB: the first touch of a buffer took six times as long with pages of 4 KiB. A system without them
-/// declines.
+/// Asks for pages of 2 MiB: the first touch of a buffer took six times as long with pages
+/// of 4 KiB. A system without them declines.
 #[cfg(target_os = "linux")]
 fn ask_for_large_pages<T>(memory: &mut [T]) {
     // SAFETY: a question about a constant of the system.

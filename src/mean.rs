@@ -2,8 +2,8 @@
 //!
 //! The points are cut into blocks whose size does not depend on the number of threads. Each block sums its shape
 //! operators as one wide product of their factors, Σ Lᵢᵀ Rᵢ = [L₁; L₂; …]ᵀ [R₁; R₂; …], and the blocks' sums are added
-//! in order. So the result is bitwise the same for any number of threads, each of which holds only a few sums at a time.
-//! With many columns and enough points the scatter form is cheaper and takes over.
+//! in order. So the result is bitwise the same for any number of threads, each of which holds only a few sums at a
+//! time. With many columns and enough points the scatter form is cheaper and takes over.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2};
@@ -101,7 +101,7 @@ pub fn weighted_sum(
     Ok(total)
 }
 
-/// The sum over points in units of their own, and these units; by the route of the table if none is given.
+/// The sum over points in units of their own, and these units; by the route of [`Route::new`] if none is given.
 fn scaled_sum<'a>(
     points: &'a Points<'a>,
     neighbors: ArrayView2<u32>,

@@ -8,8 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 
-/// Calls `compute` once for each of the units, with a worker and a buffer of its own, and then `add` for every section in
-/// the order of the units. As many threads take part as there are workers.
+/// Calls `compute` once for each of the units, with a worker and a buffer of its own, and then `add` for every section
+/// in the order of the units. As many threads take part as there are workers.
 pub(crate) fn compute_and_add<W: Send, B: Send + Sync, S: Send>(
     units: usize,
     workers: Vec<W>,

@@ -1,7 +1,7 @@
 //! The input: a finite, row-major table whose squared distances fit a double.
 //!
-//! The sum of the squared column ranges bounds every squared distance. It must not overflow, and unless all rows are equal
-//! it must be large enough that a hundredth of the range still has a square with all its digits.
+//! The sum of the squared column ranges bounds every squared distance. It must not overflow, and unless all rows are
+//! equal it must be large enough that a hundredth of the range still has a square with all its digits.
 
 use std::borrow::Cow;
 
@@ -160,8 +160,8 @@ impl<'a> Points<'a> {
         self.smallest
     }
 
-    /// The same rows times a power of two. Columns whose entries are all equal become zero: no difference needs them, and
-    /// they may be too large to be multiplied.
+    /// The same rows times a power of two. Columns whose entries are all equal become zero: no difference needs them,
+    /// and they may be too large to be multiplied.
     pub(crate) fn scaled(&self, factor: f64) -> Result<Points<'static>> {
         let mut values = try_zeros(self.values.len())?;
         let rows =

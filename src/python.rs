@@ -124,8 +124,8 @@ fn row_numbers_or_missing(found: ArrayView2<u32>) -> Result<Array2<i64>> {
     Ok(Array2::from_shape_vec(found.raw_dim(), indices).expect("as many as found"))
 }
 
-/// The sum of the shape operators of given neighbourhoods, any number of them, in a table or in part of one, with a weight
-/// for each or without.
+/// The sum of the shape operators of given neighbourhoods, any number of them, in a table or in part of one,
+/// with a weight for each or without.
 #[pyfunction]
 #[pyo3(signature = (x, neighbors, degenerate, n_jobs, progress, weights = None))]
 fn shape_sum<'py>(

@@ -19,10 +19,10 @@
 //! | `hadamard_square` | b(b + 1) r < d (b + r) for b directions | products of pairs, b(b + 1)/2 × d | [`crate::shape`] |
 //! | | otherwise | G∘G, d×d | [`crate::shape`] |
 //!
-//! Three exceptions depend on the data and not on the sizes. A neighbourhood whose squared differences would lose digits
-//! to underflow is solved by itself ([`crate::mean`]). Eight neighbourhoods, one of which has a repeated eigenvalue, use
-//! third moments, because the formula for A itself does not cover it (`batched::wide`). Points too far from their centre are not scattered,
-//! because that would cost digits (`scatter::centre`).
+//! Three exceptions depend on the data and not on the sizes. A neighbourhood whose squared differences would lose
+//! digits to underflow is solved by itself ([`crate::mean`]). Eight neighbourhoods, one of which has a repeated
+//! eigenvalue, use third moments, because the formula for A itself does not cover it (`batched::wide`). Points too far
+//! from their centre are not scattered, because that would cost digits (`scatter::centre`).
 //!
 //! The instructions (AVX-512, AVX2 with FMA, or what every processor of the architecture has) change no choice here:
 //! `simd` picks them, and the size of the register tiles with them.
@@ -118,8 +118,8 @@ impl Route {
 /// At k = 30 and at k = 40 eight at once take 0.19 to 0.57 of the time of one at a time, the most with 400 columns.
 pub(crate) const LARGEST_BATCHED: usize = 40;
 
-/// The fewest columns that are scattered: at k = 12 scattering takes 0.8 of the time with 32, 0.94 with 24, and the same
-/// with 16.
+/// The fewest columns that are scattered: at k = 12 scattering takes 0.8 of the time with 32,
+/// 0.94 with 24, and the same with 16.
 const FEWEST_SCATTERED: usize = 32;
 
 /// From neighbourhoods to frames and shape operators.
@@ -153,9 +153,9 @@ pub enum Sum {
     Scatter,
 }
 
-/// Vᵀ X is a product over all rows, however few neighbourhoods there are: 2 n d² operations, against 2 m r d² for the wide
-/// product with its r = k − 1 rows for each. The rows count double, as V has to be cleared and X centred, and d − k
-/// instead of d stands for the shares, which are written and added.
+/// Vᵀ X is a product over all rows, however few neighbourhoods there are: 2 n d² operations, against 2 m r d² for the
+/// wide product with its r = k − 1 rows for each. The rows count double, as V has to be cleared and X centred, and
+/// d − k instead of d stands for the shares, which are written and added.
 fn sum(sizes: Sizes, degenerate: Degenerate) -> Sum {
     let Sizes { points, neighborhoods, neighbors: k, columns: dim } = sizes;
     let wide = solver(k, dim, degenerate) == Solver::Wide;

@@ -12,8 +12,9 @@
 //! that E Σ_g m_g (S̄_g − S̄)² = (G − 1) s²: SE² is unbiased. It has G − 1 degrees of freedom, so
 //! SE itself is uncertain by about 1/√(2(G − 1)), 13 % for 32 groups.
 //!
-//! With weights w ≥ 0, S̄ = Σ w S / Σ w and likewise S̄_g, and the sum of the weights of a group stands for m_g, that of
-//! all for the m in front of G − 1: the standard error of a ratio, to first order in the spread of the groups' weights.
+//! With weights w ≥ 0, S̄ = Σ w S / Σ w and likewise S̄_g, and the sum of the weights of a group stands
+//! for m_g, that of all for the m in front of G − 1: the standard error of a ratio, to first order in
+//! the spread of the groups' weights.
 //!
 //! The squares of single operators would give a slightly better estimate, but each operator would have to exist as d×d,
 //! which its factors avoid.
@@ -114,8 +115,8 @@ pub fn group_cuts(count: usize) -> Vec<usize> {
     (0..=groups).map(|group| group * count / groups).collect()
 }
 
-/// The mean over a sample of `all` points and its standard error, from the sums of its groups, two or more. For callers
-/// that hold the points of one group at a time: [`group_cuts`] says how to cut.
+/// The mean over a sample from `all` points and its standard error, from the sums of its groups, two or more. For
+/// callers that hold the points of one group at a time: [`group_cuts`] says how to cut.
 pub fn mean_of_groups(groups: impl IntoIterator<Item = ShapeSum>, all: usize) -> Result<Sampled> {
     let mut sums: Option<GroupedSum> = None;
     for group in groups {

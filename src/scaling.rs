@@ -1,9 +1,10 @@
 //! Points in units in which squared differences neither overflow nor vanish.
 //!
 //! Frames are made of squared differences of neighbours and their sums over all points. Multiplying the rows by 2ˢ
-//! multiplies every shape operator by 4ˢ and rounds nothing, so extreme data are scaled to ordinary units first, and the
-//! result is scaled back. A table of small range is scaled up to a range of about 1. A table of large range is scaled down
-//! only as far as its largest neighbourhood requires: an outlier that is nobody's neighbour must not make the others vanish.
+//! multiplies every shape operator by 4ˢ and rounds nothing, so extreme data are scaled to ordinary units
+//! first, and the result is scaled back. A table of small range is scaled up to a range of about 1. A table of
+//! large range is scaled down only as far as its largest neighbourhood requires: an outlier that is nobody's
+//! neighbour must not make the others vanish.
 
 use std::borrow::Cow;
 
@@ -48,13 +49,15 @@ impl<'a> Scaled<'a> {
         Ok(Self { points, exponent: shift })
     }
 
-    /// Whether some neighbourhood may be extreme: there are numbers so small that their differences can be, or so far apart.
+    /// Whether some neighbourhood may be extreme: there are numbers so small that their
+    /// differences can be, or so far apart.
     pub(crate) fn may_be_extreme(&self) -> bool {
         self.points.smallest() < power_of_two(SMALLEST_EXPONENT + BITS_OF_CANCELLATION)
             || exponent(self.points.span()) > LARGEST_EXPONENT
     }
 
-    /// Whether a neighbourhood must have a scale of its own. Equal points have none. Too large are only those of weight 0.
+    /// Whether a neighbourhood must have a scale of its own. Equal points have none.
+    /// Too large are only those of weight 0.
     pub(crate) fn is_extreme(&self, list: &[u32]) -> bool {
         let largest = difference(&self.points, list);
         let ordinary = SMALLEST_EXPONENT..=LARGEST_EXPONENT;

@@ -278,4 +278,4 @@ def test_a_missing_data_set_of_the_other_folder_is_not_asked_of_openml(tmp_path)
     (folder / "gone.npz").unlink()
     (found,) = survey(["gone"], None, openml=True, fresh=folder)
     assert isinstance(found, Available)
-    assert found.missing == "gone.npz is not in the given folder, and OpenML was not to be asked."
+    assert found.missing == "gone.npz is not in the given folder, and downloads from OpenML are off."

@@ -67,7 +67,7 @@ def test_every_protocol_has_its_section_and_every_picture_is_there(done):
         "In short",
         "Side by side",
         "The published protocol",
-        "As the text is written",
+        "The written protocol",
         "The fair protocol",
     ):
         assert f"\n## {title}\n" in text

@@ -279,7 +279,7 @@ def test_data_sets_meet_the_rivals_of_their_tables_and_under_the_fair_rules_pca_
 
 def test_the_largest_data_sets_are_first_and_missing_ones_have_no_runs(found):
     (missing,) = survey(["zoo"], None, openml=False)
-    assert missing.missing == "No folder of .npz files was given, and OpenML was not to be asked."
+    assert missing.missing == "No folder of .npz files was given, and downloads from OpenML are off."
     planned = plan(["published", "fair"], [1, 2, 3], [missing, *found], seeds=1)
     assert list(dict.fromkeys(run.data_set for run in planned)) == ["Engine1", "wine", "iris", "usp05"]
 

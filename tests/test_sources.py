@@ -137,7 +137,7 @@ def test_a_manifest_that_lacks_the_data_set_or_its_columns_adds_nothing(tmp_path
 
 
 def test_a_data_set_in_no_source_is_missing_with_the_reason(tmp_path):
-    refuses(Missing, ["No folder", "OpenML was not to be asked"], load, small(), openml=False)
+    refuses(Missing, ["No folder", "downloads from OpenML are off"], load, small(), openml=False)
     refuses(Missing, ["small.npz is not in the given folder"], load, small(), tmp_path, openml=False)
 
 

@@ -86,8 +86,8 @@ for ax, (name, matrix) in zip(axes, matrices.items(), strict=True):
 # Neighbours differ along the stripes and hardly across them, so −S̄ is large along the first axis and small
 # along the second.
 #
-# The covariance is bent
-# ----------------------
+# The covariance is corrected
+# ---------------------------
 #
 # Σ + λS̄ subtracts local variance from the overall variance. λ = α tr Σ / \|tr S̄\|, so that α = 1 weighs both
 # alike. PCA projects on the longest axis of Σ, along the stripes, and mixes all three stripes. With α = 1 the
@@ -102,13 +102,14 @@ for ax, alpha in zip(axes, (0, 1), strict=True):
     ax.set(title=f"α = {alpha}: projection on ({direction[0]}, {direction[1]})", yticks=[])
 
 # %%
-# α is chosen by a gap
-# --------------------
+# α is chosen by the eigengap
+# ---------------------------
 #
-# As α grows the eigenvalues move. ``alpha="auto"`` takes the α at which the one behind the last component
-# is farthest away, relative to the sum of all. No labels are used. Here the two eigenvalues cross at a
-# small α, where the gap closes; the largest gap comes after it, and the direction is across the stripes. In
-# general the largest gap marks the best determined direction, which need not be the most useful one.
+# As α grows the eigenvalues move. ``alpha="auto"`` takes the α with the largest gap between the eigenvalue
+# of the last component and the next one, relative to the sum of all magnitudes. No labels are used. Here
+# the two eigenvalues cross at a small α, where the gap closes; the largest gap comes after it, and the
+# direction is across the stripes. In general the largest gap marks the best determined direction, which
+# need not be the most useful one.
 
 auto = SHOPCA(1, n_neighbors=k).fit(X)
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")

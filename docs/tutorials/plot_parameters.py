@@ -46,7 +46,7 @@ draw({f"k = {k}": SHOPCA(2, alpha=1, n_neighbors=k) for k in (3, 8, 25, 100)})
 #
 # α = 0 is PCA, α = ∞ the shape operator alone. Up to about 1 the picture changes slowly. With more, the
 # components are directions of little local spread, and these can be noise: the first one of digits at α = ∞
-# is mostly a pixel that is set in a single image, which lies far out. ``explained_variance_ratio_`` tells.
+# is mostly a pixel that is set in a single image, which lies far out. Check ``explained_variance_ratio_``.
 
 draw({f"α = {alpha}".replace("inf", "∞"): SHOPCA(2, alpha=alpha) for alpha in (0, 0.3, 1, 3, np.inf)})
 
@@ -103,9 +103,9 @@ draw(
 # ``sample``
 # ----------
 #
-# S̄ is a mean over points, so a random part of them is enough to estimate it. The error falls with the root
-# of the sample, and ``mean_shape_operator_error_`` states it. The plane of the components moves by as many
-# degrees as the right panel says.
+# S̄ is a mean over points, so a random part of them is enough to estimate it. The error falls with the
+# square root of the sample size, and ``mean_shape_operator_error_`` states it. The right panel shows by how
+# many degrees the plane of the components turns.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 for table, X in tables.items():

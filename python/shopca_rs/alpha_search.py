@@ -331,8 +331,10 @@ class _Search:
         return result
 
     def settled(self) -> int:
+        """Count the α that cannot win or whose gap is known; all of them once the winner is known."""
         able = self._able(self.upper(), self.lower())
-        return len(self.alphas) - int((able & np.isnan(self.gaps)).sum())
+        open_ = int((able & np.isnan(self.gaps)).sum())
+        return len(self.alphas) - (0 if able.sum() == 1 else open_)
 
     def choice(self) -> Choice:
         """Return the α with the largest gap, after the last step."""

@@ -26,9 +26,9 @@ class Choice(NamedTuple):
     spectrum : ndarray of shape (d,) or None
         Eigenvalues at that α by real part, descending; None if they were not computed.
     leading : ndarray of shape (m,) or None
-        Approximations of the leading eigenvalues; None if the matrix is small or there is only one α.
+        Approximations of the leading eigenvalues; None for a small matrix, many components or a single α.
     above : float
-        With `leading`: exactly m eigenvalues have a real part above this number.
+        With `leading`: exactly m eigenvalues have a real part above this number; NaN if none is known.
     """
 
     alpha: float

@@ -22,6 +22,7 @@ S̄ is nearly symmetric but for a matrix of rank 2. Q includes the singular vect
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -103,7 +104,6 @@ class GapBounds:
         self.waiting: list[Matrix] = [self.strong]
         empty = np.empty((len(skew), 0))
         self.basis = _Basis(empty, empty, empty, empty)
-        self.drift = self._bound_drift()
 
     @property
     def wanted(self) -> int:
@@ -172,11 +172,12 @@ class GapBounds:
         solved = scipy.linalg.lapack.dtrtrs(factor, np.hstack(outside), lower=True)[0]
         rounding = len(W) * np.finfo(np.float64).eps * float(np.linalg.norm(H))
         return _Reduced(
-            place, level + rounding, self.drift, Q.T @ A, Q.T @ right, solved.T @ solved, rounding
+            place, level + rounding, self._drift, Q.T @ A, Q.T @ right, solved.T @ solved, rounding
         )
 
-    def _bound_drift(self) -> float:
-        """Bound the symmetric part of S̄ from above beyond its strong directions; ∞ if no bound is small."""
+    @cached_property
+    def _drift(self) -> float:
+        """Bound on the symmetric part of S̄ from above beyond its strong directions; ∞ if none is small."""
         mean = abs(float(np.trace(self.S))) / len(self.S)
         product = self.symmetric @ self.strong
         for share in _DRIFTS:

@@ -2,9 +2,9 @@
 //!
 //! One neighbourhood is too small a problem for the processor: most of its time goes to calls and half-filled
 //! registers. Here each lane of a SIMD register holds the eigenproblem of a different neighbourhood. With more points
-//! than columns all other steps use one lane per neighbourhood too ([`tall`]); otherwise the lanes hold eight columns of
-//! one neighbourhood in every step over the columns ([`wide`]). [`crate::frame`] and [`crate::shape`] do the same for one
-//! neighbourhood of any size.
+//! than columns all other steps use one lane per neighbourhood too ([`tall`]); otherwise the lanes hold eight columns
+//! of one neighbourhood in every step over the columns ([`wide`]). [`crate::frame`] and [`crate::shape`] do the same
+//! for one neighbourhood of any size.
 
 mod spectrum;
 mod stripes;
@@ -26,8 +26,8 @@ use wide::Wide;
 /// A solver for up to eight neighbourhoods, with any instruction set.
 pub(crate) trait Batch: Send {
     /// Appends factors of the shape operators of up to eight neighbourhoods, each a list of k rows of `points`: as many
-    /// rows of d numbers to `left` as to `right`, so that Σ w S = leftᵀ right, where w is 1 without weights. Returns false
-    /// if the eigensolver does not converge.
+    /// rows of d numbers to `left` as to `right`, so that Σ w S = leftᵀ right, where w is 1 without weights. Returns
+    /// false if the eigensolver does not converge.
     #[must_use]
     fn push_factors(
         &mut self,

@@ -136,8 +136,8 @@ impl<V: Vector> Spectra<V> {
     }
 
     /// Corrects the j-th length and λ. `square` is the squared norm of the j-th direction after its division by the
-    /// length of [`Spectra::set_length`]; it is 1 up to the eigensolver's errors. Returns the inverse of that norm, 0 where
-    /// there is no direction.
+    /// length of [`Spectra::set_length`]; it is 1 up to the eigensolver's errors. Returns the inverse of that
+    /// norm, 0 where there is no direction.
     #[inline(always)]
     pub(super) fn correct_length(&mut self, j: usize, square: V) -> V {
         let left = square.sqrt();

@@ -90,7 +90,7 @@ impl<V: Vector> Design<V> {
         }
     }
 
-    /// The [`Shares`]: the coefficients of noise of unit variance in √W y have the covariance S Sᵀ, S = DL⁻ᵀQᵀ√W.
+    /// The [`Shares`]: with noise of unit variance in y, the coefficients have the covariance S Sᵀ, S = DL⁻ᵀQᵀ√W.
     #[inline(always)]
     pub(crate) fn shares(&self, patch: &Patch<V>) -> Shares<V> {
         let (q, count) = (self.polynomial.len(), self.polynomial.pairs.len());

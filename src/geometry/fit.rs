@@ -1,8 +1,8 @@
 //! Eight neighbourhoods at once → tangent, second fundamental form and their errors, by one weighted polynomial fit.
 //!
-//! With T the leading directions of the patch and u = Ty, the normal part of y is fitted by a polynomial in u: constant c,
-//! slopes J, second derivatives B. A quadratic fit turns T to T + J first. At the end, with E = T + J and E Eᵀ = LLᵀ,
-//! T' = L⁻¹E and II is the part of L⁻¹BL⁻ᵀ normal to T', divided by the radius of the patch.
+//! With T the leading directions of the patch and u = Ty, the normal part of y is fitted by a polynomial in u: a
+//! constant c, slopes J, second derivatives B. A quadratic fit turns T to T + J first. At the end, with E = T + J
+//! and E Eᵀ = LLᵀ, T' = L⁻¹E and II is the part of L⁻¹BL⁻ᵀ normal to T', divided by the radius of the patch.
 
 use crate::simd::{Kernel, LANES, Level, Vector, Work, add_multiple, dot};
 
@@ -25,8 +25,8 @@ const NO_FREEDOM: f64 = 1e-9;
 
 /// A solver for up to eight neighbourhoods, with any instruction set.
 pub(crate) trait Fitter: Send {
-    /// Fits the neighbourhoods `lists` of the rows `centres` of `values`, as many of them as `out` has room for. Returns
-    /// false if the eigensolver does not converge.
+    /// Fits the neighbourhoods `lists` of the rows `centres` of `values`, as many of them as `out` has room for.
+    /// Returns false if the eigensolver does not converge.
     #[must_use]
     fn fit(
         &mut self,
@@ -56,7 +56,8 @@ pub(crate) struct Fit<V> {
     start: Vec<V>,
     corrected: Vec<V>,
     step: Vec<V>,
-    /// √w (c(v) − c(u)) of every row, pairs columns, and what they change in the coefficients of the pairs, pairs × pairs.
+    /// √w (c(v) − c(u)) of every row, pairs columns, and what they change in the
+    /// coefficients of the pairs, pairs × pairs.
     changes: Vec<Tile<V>>,
     moments: Vec<V>,
     /// √w times the normal parts less their corrections, dim columns.
@@ -218,8 +219,8 @@ impl<V: Vector> Fit<V> {
     }
 
     /// The coefficients with `share` of the last correction, the residuals r, Σ w|r|², and one step of iterative
-    /// refinement, which gives back the digits that the normal equations cost. Lanes whose correction is not `used` in full
-    /// are not refined, and their residuals are those without correction.
+    /// refinement, which gives back the digits that the normal equations cost. Lanes whose correction is not `used` in
+    /// full are not refined, and their residuals are those without correction.
     #[inline(always)]
     fn finish(&mut self, share: V, used: V) {
         let dim = self.sizes.dim;

@@ -2,8 +2,8 @@
 //!
 //! Around a point p with its k neighbours, at the scale of the farthest, weights fall off with the distance and
 //! T, the leading directions of the weighted covariance, is a first tangent space. What is normal to it is fitted by a
-//! polynomial in the tangential coordinates u, with a constant and slopes, because the point need not lie on the surface
-//! nor T be its tangent space; the slopes correct T, and the second derivatives are II. `fit` has the formulas.
+//! polynomial in the tangential coordinates u, with a constant and slopes, because the point need not lie on the
+//! surface nor T be its tangent space; the slopes correct T, and the second derivatives are II. `fit` has the formulas.
 //!
 //! | module | idea |
 //! |---|---|
@@ -16,6 +16,7 @@
 //! | `scales` | the error of II for each k, estimated from the points alone |
 //! | `estimate` | the sizes and the result of one fit |
 //! | `records`, `visits`, `invariants` | many neighbourhoods → forms or curvatures |
+//! | `search` | neighbourhoods in batches, so that not all lists are in memory at once |
 
 mod cholesky;
 mod design;

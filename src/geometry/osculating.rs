@@ -1,8 +1,8 @@
 //! What a quadratic graph leaves out because the surface bends: the part of the higher terms that is known from B.
 //!
 //! On spheres and their products the normal part of a point is y = ½B(v, v) with v = (I − ½A_y)^(−½) u,
-//! A_y = ⟨y, B⟩, where u is its tangential part; v ≈ u + ¼A_y u + (3/32)A_y² u. With the coefficients c_p(v) of ½B(v, v)
-//! in the vectors B_p of the pairs p = (a, b), and K = ⟨B_p, B_r⟩, no step needs the d columns:
+//! A_y = ⟨y, B⟩, where u is its tangential part; v ≈ u + ¼A_y u + (3/32)A_y² u. With the coefficients c_p(v) of
+//! ½B(v, v) in the vectors B_p of the pairs p = (a, b), and K = ⟨B_p, B_r⟩, no step needs the d columns:
 //! y = Σ c_p B_p, |y|² = cᵀKc and the entries of A_y are Kc.
 
 use crate::simd::{Vector, dot};
@@ -160,7 +160,8 @@ fn change<V: Vector>(
             shape[p] = sum;
             square = square.plus(sum, coefficients[p]);
         }
-        // |B||y| is clipped at 1, a right angle. Where it is surely smaller in all lanes, no root and no quotient is needed.
+        // |B||y| is clipped at 1, a right angle. Where it is surely smaller in all lanes, neither a root nor a
+        // quotient is needed.
         let clip = if (square * norm * norm).all_below(V::splat(SURELY_BELOW_ONE)) {
             V::ONE
         } else {

@@ -11,7 +11,8 @@ pub fn unknowns(variables: usize, order: usize) -> usize {
 
 /// Monomials 1, u_a, u_a u_b (a ≤ b), … up to some degree, in lexicographic order within a degree.
 ///
-/// Squares are plain u_a², so that the second derivative ∂_a∂_b is [`Polynomial::second_derivative`] times the coefficient.
+/// Squares are plain u_a², so that the second derivative ∂_a∂_b is
+/// [`Polynomial::second_derivative`] times the coefficient.
 #[derive(Debug, Clone)]
 pub(crate) struct Polynomial {
     pub(crate) variables: usize,

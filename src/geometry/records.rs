@@ -22,8 +22,8 @@ const POINTS_PER_BLOCK: usize = 8 * LANES;
 /// Numbers at the start of every record: [`FormEstimate::write_head`].
 pub const HEAD: usize = 5;
 
-/// Fits the neighbourhood of each of the rows `centres` of `values`, of `dim` columns, and has `write` fill its record, an
-/// equal share of `records`. Records of points that the fit does not determine are 0, then NaN.
+/// Fits the neighbourhood of each of the rows `centres` of `values`, of `dim` columns, and has `write` fill its record,
+/// an equal share of `records`. Records of points that the fit does not determine are 0, then NaN.
 ///
 /// `make` makes the solver of a worker; `write` also gets the index of the point in `centres`.
 #[expect(
@@ -110,8 +110,8 @@ impl Output {
     }
 }
 
-/// The second fundamental forms, or the curvatures, at the rows `centres` of `points`, from the neighbours in the rows of
-/// `neighbors`: a record for each.
+/// The second fundamental forms, or the curvatures, at the rows `centres` of `points`, from the neighbours in the rows
+/// of `neighbors`: a record for each.
 ///
 /// ```
 /// use ndarray::Array2;

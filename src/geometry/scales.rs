@@ -1,8 +1,9 @@
 //! Which k: the error of II estimated at several scales, without knowing the surface.
 //!
-//! At a sample of points and for k growing by √2, V_k is what noise adds to |II_k|², trimmed and averaged. With l about k/2
-//! and radii h, the bias of II_k is B_k² / (1 − (h_l/h_k)ᵖ)², B_k² = mean |II_k − II_l|² − (V_l − V_k) if positive: the
-//! difference of two biases that grow as hᵖ, less that of their noise. The estimated error is V_k plus the squared bias.
+//! At a sample of points and for k growing by √2, V_k is what noise adds to |II_k|², trimmed and averaged. With l
+//! about k/2 and radii h, the squared bias of II_k is B_k² / (1 − (h_l/h_k)ᵖ)²,
+//! B_k² = mean |II_k − II_l|² − (V_l − V_k) if positive: the difference of two biases that grow as hᵖ, less that of
+//! their noise. The estimated error is V_k plus the squared bias.
 
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, s};
 
@@ -54,8 +55,8 @@ pub fn candidates(points: usize, intrinsic: usize, order: usize) -> Vec<usize> {
     scales
 }
 
-/// The estimated errors of fits of one order at the rows `sample` of `points`, for growing k. Empty if there are too few
-/// points for any.
+/// The estimated errors of fits of one order at the rows `sample` of `points`, for growing k. Empty
+/// if there are too few points for any.
 pub fn scales(
     points: &Points,
     sample: &[u32],
@@ -90,8 +91,8 @@ pub fn scales(
     Ok(scales)
 }
 
-/// The fits at all `candidates` of the rows `sample` of `points`, whose nearest are in the rows of `neighbors`: for each
-/// k and each row what [`scales_of_fits`] takes. They can be made anywhere, some rows at a time.
+/// The fits at all `candidates` of the rows `sample` of `points`, whose nearest are in the rows of `neighbors`: for
+/// each k and each row what [`scales_of_fits`] takes. They can be made anywhere, some rows at a time.
 pub fn scale_fits(
     points: &Points,
     sample: &[u32],

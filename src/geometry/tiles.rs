@@ -1,7 +1,7 @@
 //! Tables of vectors whose rows are kept in tiles of four, column after column, and their products.
 //!
-//! A table of n columns has n tiles for each four rows. Its products go through the rows once for each block of results,
-//! which stays in registers.
+//! A table of n columns has n tiles for each four rows. Its products go through the rows once for each block of
+//! results, which stays in registers.
 
 use crate::simd::{Vector, add_multiple};
 

@@ -1,9 +1,10 @@
 //! Eight neighbourhoods of foot points at once → II from how their tangent spaces tilt.
 //!
-//! A first fit has given every point j its foot point P_j on the surface and its tangent T_j. Seen from point i, the tangent
-//! at j is tilted by J_j = (I − T_iᵀT_i) polar(T_i T_jᵀ) T_j, the sine of the angles between them, which is exactly linear on
-//! products of spheres. The tilts are fitted by the gradient of one cubic potential J·u + ½B(u, u) + C(u, u, u), so that
-//! B is symmetric by construction. Then T_i turns by the constant J, and II is the normal part of B.
+//! A first fit has given every point j its foot point P_j on the surface and its tangent T_j. Seen from point
+//! i, the tangent at j is tilted by J_j = polar(T_i T_jᵀ) T_j (I − T_iᵀT_i), the sines of the angles between
+//! them, which is exactly linear on products of spheres. The tilts are fitted by the gradient of one cubic
+//! potential J·u + ½B(u, u) + C(u, u, u), so that B is symmetric by construction. Then T_i turns by the
+//! constant J, and II is the normal part of B.
 
 use crate::simd::{Kernel, LANES, Level, Vector, Work, add_multiple, dot};
 
@@ -248,8 +249,8 @@ impl<V: Vector> Polar<V> {
         self.is_positive()
     }
 
-    /// Of (a b; c d) it is (a + d, b − c; c − b, a + d) or (a − d, b + c; b + c, d − a) at unit length, whichever is the
-    /// longer one; their lengths are sum and difference of the singular values.
+    /// Of (a b; c d) it is (a + d, b − c; c − b, a + d) or (a − d, b + c; b + c, d − a) at unit length, whichever is
+    /// the longer one; their lengths are sum and difference of the singular values.
     #[inline(always)]
     fn solve_two(&mut self) -> V {
         let [a, b, c, d] = [self.matrix[0], self.matrix[1], self.matrix[2], self.matrix[3]];

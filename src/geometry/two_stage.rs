@@ -114,8 +114,8 @@ struct Second {
 }
 
 impl Second {
-    /// Fills a record for each of the rows `centres` of `feet`. `errors` has σ², what noise adds to |II|² and |tr II|² and
-    /// the offset of the first stage for each of them.
+    /// Fills a record for each of the rows `centres` of `feet`. `errors` has σ², what noise adds to |II|² and |tr II|²
+    /// and the offset of the first stage for each of them.
     #[expect(
         clippy::too_many_arguments,
         reason = "two tables, their neighbourhoods and the answer"

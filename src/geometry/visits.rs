@@ -8,7 +8,8 @@ use crate::matrix::try_copied;
 /// Fewer points than this are visited as they come: all of them are in the cache.
 const WORTH_SORTING: usize = 4096;
 
-/// Columns that tell which points are near each other, and into how many cells (a power of two) the range of each is cut.
+/// Columns that tell which points are near each other, and into how many cells (a
+/// power of two) the range of each is cut.
 const COLUMNS: usize = 3;
 const BITS: u32 = 10;
 

@@ -101,8 +101,8 @@ pub(super) fn rows_near<'py>(
     Ok(PyArray1::from_iter(py, rows.into_iter().map(i64::from)))
 }
 
-/// For growing k at a sample of rows: k, estimated squared error of the form, what noise adds to it, radius and the share
-/// of points that the fit determines.
+/// For growing k at a sample of rows: k, estimated squared error of the form, what noise adds to it, radius and the
+/// share of points that the fit determines.
 #[pyfunction]
 #[pyo3(signature = (x, intrinsic_dim, order, points, algorithm, n_jobs, progress))]
 #[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]

@@ -48,8 +48,9 @@ pub(super) fn part_forms<'py>(
     Ok(records.into_pyarray(py))
 }
 
-/// Records as those of `two_stage_forms` at some rows of `feet`, with a row of `neighbors` and of `errors` for each: σ²,
-/// what noise adds to |II|² and |tr II|², and the offset, of the first stage. `tangents` has m × d for each of the feet.
+/// Records as those of `two_stage_forms` at some rows of `feet`, with a row of `neighbors` and of
+/// `errors` for each: σ², what noise adds to |II|² and |tr II|², and the offset, of the first stage.
+/// `tangents` has m × d for each of the feet.
 #[pyfunction]
 #[pyo3(signature = (
     feet, tangents, errors, points, neighbors, intrinsic_dim, variance_ratio, scalars, n_jobs

@@ -43,7 +43,8 @@ pub(super) fn squared_distances<'py>(
     Ok(squared.into_pyarray(py))
 }
 
-/// What rows of a table, from number `first` on, add to the ranks of `targets` from some queries, rows of the table `own`.
+/// What rows of a table, from number `first` on, add to the ranks of `targets` from
+/// some queries, rows of the table `own`.
 #[pyfunction]
 #[pyo3(signature = (x, first, queries, own, squared, targets, n_jobs))]
 #[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]

@@ -13,8 +13,8 @@ use crate::sample;
 /// S̄ and its standard error.
 type Pair<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
 
-/// The mean shape operator of x over a random sample of its rows, in random order, and its standard error. `weights` has
-/// a number for each of these rows.
+/// The mean shape operator of x over a random sample of its rows, in random order, and its standard error. `weights`
+/// has a number for each of these rows.
 #[pyfunction]
 #[pyo3(signature = (
     x, k, points, degenerate, algorithm, neighbors, n_jobs, progress, include_self = false, weights = None
@@ -55,8 +55,8 @@ pub(super) fn group_cuts(count: usize) -> Vec<usize> {
     sample::group_cuts(count)
 }
 
-/// The mean over a sample of `rows` points and its standard error, from the sum, the size and the total weight of each of
-/// its groups.
+/// The mean over a sample from `rows` points and its standard error, from the sum, the size and the
+/// total weight of each of its groups.
 #[pyfunction]
 #[pyo3(signature = (sums, sizes, weights, rows))]
 pub(super) fn mean_of_groups<'py>(

@@ -1,7 +1,7 @@
 //! All of the numbers at once: every rank in both spaces, row by row.
 //!
-//! A thread holds what it needs for a few rows: their distances to all others, the order of those and counts by rank. The
-//! counts are integers, so it does not matter which thread counts which row.
+//! A thread holds what it needs for a few rows: their distances to all others, the order of those and counts by rank.
+//! The counts are integers, so it does not matter which thread counts which row.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

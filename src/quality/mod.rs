@@ -11,12 +11,13 @@
 //! area               AUC = Σ_K R_NX(K) / K  /  Σ_K 1 / K,   K = 1 … n − 2
 //! ```
 //!
-//! T and C need few ranks, which [`crate::neighbors::ranks`] counts. The curve needs all of them: [`curve`] sorts the rows around
-//! each one. Each of these numbers is a mean over rows i. Over a random sample of m of them it has the standard error
-//! √((1 − m/n) v/m), v the variance among the rows of the sample.
+//! T and C need few ranks, which [`crate::neighbors::ranks`] counts. The curve needs all of them: [`curve`] sorts the
+//! rows around each one. Each of these numbers is a mean over rows i. Over a random sample of m of them it has the
+//! standard error √((1 − m/n) v/m), v the variance among the rows of the sample.
 //!
-//! T and C are in J. Venna and S. Kaski, "Neighborhood preservation in nonlinear projection methods", ICANN 2001; the others in
-//! J. Lee, D. Peluffo-Ordóñez and M. Verleysen, "Multi-scale similarities in stochastic neighbour embedding", Neurocomputing 2015.
+//! T and C are in J. Venna and S. Kaski, "Neighborhood preservation in nonlinear projection methods",
+//! ICANN 2001; the others in J. Lee, D. Peluffo-Ordóñez and M. Verleysen, "Multi-scale similarities in
+//! stochastic neighbour embedding", Neurocomputing 2015.
 
 mod curve;
 mod distances;

@@ -3,7 +3,8 @@
 use crate::error::Result;
 use crate::matrix::try_zeros;
 
-/// Bits of a digit. Few rows have the fewest; with more than the most, the places to scatter to would not fit in the cache.
+/// Bits of a digit. Few rows have the fewest; with more than the most, the places to
+/// scatter to would not fit in the cache.
 const FEWEST_BITS: u32 = 5;
 const MOST_BITS: u32 = 12;
 
@@ -12,8 +13,8 @@ const KEYS_PER_ROW: u32 = 64;
 
 /// Sorts the numbers of rows by (squared distance, row number).
 ///
-/// A key is the distance as a fraction of the largest, in two digits; one pass over the rows for each digit, the lower one
-/// first, sorts by keys. Rows with equal keys, which are then adjacent, are sorted by their distances.
+/// A key is the distance as a fraction of the largest, in two digits; one pass over the rows for each digit, the lower
+/// one first, sorts by keys. Rows with equal keys, which are then adjacent, are sorted by their distances.
 pub(super) struct Sorting {
     bits: u32,
     /// A key in the upper half, a row number in the lower.

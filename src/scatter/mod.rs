@@ -1,7 +1,8 @@
 //! Many wide frames → Σ S, at a cost linear in the number of columns for each point.
 //!
 //! A shape operator is a product of two thin factors, S = Qᵀ Z, and the rows of Z are contrasts of the neighbours:
-//! combinations whose weights sum to zero. So S is a sum over the neighbours, each times its share of Q. Over all points,
+//! combinations whose weights sum to zero. So S is a sum over the neighbours, each
+//! times its share of Q. Over all points,
 //!
 //! ```text
 //! Σᵢ Sᵢ = Vᵀ X
@@ -37,7 +38,8 @@ use stripe::Stripe;
 /// Bytes of shares computed before they are added: few enough to stay in the L2 cache.
 const BYTES_PER_UNIT: usize = 256 << 10;
 
-/// Units for each thread at least, while they have eight points: few shares wait, and no thread waits long for the last.
+/// Units for each thread at least, while they have eight points: few shares wait, and
+/// no thread waits long for the last.
 const UNITS_PER_THREAD: usize = 32;
 
 /// Units that may wait to be added, and sections of V, for each thread.
@@ -154,7 +156,8 @@ pub(crate) fn shape_sum(
     Ok(total)
 }
 
-/// Adds a unit's shares to a stripe, point after point, neighbour after neighbour. Multiplying by a weight of 1 is exact.
+/// Adds a unit's shares to a stripe, point after point, neighbour after neighbour.
+/// Multiplying by a weight of 1 is exact.
 struct Add<'a> {
     stripe: &'a mut Stripe,
     unit: Block<'a>,

@@ -1,7 +1,7 @@
 //! VᵀX from the layouts in which V and X are stored.
 //!
-//! ndarray's matrix product does not use AVX-512 and packs both again: at 400 columns it reaches half of the processor's
-//! speed, this nine tenths.
+//! ndarray's matrix product does not use AVX-512 and packs both again: at 400 columns it reaches half of the
+//! processor's speed, this nine tenths.
 
 use ndarray::{ArrayViewMut2, Axis};
 use rayon::prelude::*;

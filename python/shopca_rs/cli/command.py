@@ -25,7 +25,8 @@ COMMANDS = (
 )
 
 DESCRIPTION = """\
-SHOPCA, Shape Operator PCA: PCA whose covariance is bent by how the data curve locally.
+SHOPCA, Shape Operator PCA: PCA of a covariance that is corrected by how the data spread around
+each point.
 """
 
 EPILOG = """\

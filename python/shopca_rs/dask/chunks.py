@@ -129,7 +129,7 @@ def check_columns(estimator: Any, X: Any, dim: int, *, reset: bool) -> None:
 
     Parameters
     ----------
-    estimator : SHOPCA
+    estimator : SHOPCA or LPP
         Where they are stored.
     X : dask array or dask dataframe
         The collection; a dataframe has names.

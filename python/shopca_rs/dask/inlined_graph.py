@@ -192,7 +192,7 @@ def parts(blocks: Sequence[Delayed], bytes_each: Sequence[int]) -> list[Part]:
 
 
 def _owners(graph: Graph, outputs: Sequence[Any]) -> dict[Any, int]:
-    """Return the number of the one output that needs a key, or _SHARED; ancestors of those are left out."""
+    """Return the one output that needs a key, by its number, or _SHARED, whose ancestors are left out."""
     owners: dict[Any, int] = {}
     for number, key in enumerate(outputs):
         owners[key] = _SHARED if key in owners else number

@@ -148,7 +148,7 @@ def select(
         Candidates for k. None takes round(log2 n_samples) times ½, 1, 2 and 4, as far as the number of rows
         allows. An estimator without that parameter has one row for each `n_components`.
     n_components : sequence of int, default=None
-        Candidates for m, below the number of features; 1 to 5 if None.
+        Candidates for m, below the number of features; 1 to 5, as far as that allows, if None.
     n_resamples : int, default=10
         Refits for each pair.
     fraction : float, default=0.5
@@ -253,7 +253,9 @@ def _as_half(fraction: Any) -> float:
 def _as_neighbors(given: Any, wanted: bool, n: int, fraction: float) -> list[Any]:
     if not wanted:
         if given is not None:
-            raise ValueError("n_neighbors must be None for an estimator without that parameter.")
+            raise ValueError(
+                f"n_neighbors must be None for an estimator without that parameter, got {shown(given)}."
+            )
         return [None]
     if given is not None:
         return [*_candidates(given, "n_neighbors", 2, _RULES)]

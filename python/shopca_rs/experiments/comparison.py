@@ -21,9 +21,9 @@ BASES = ("shopca-numpy", "shopca-lapack", "shopca-average")
 CAUSES = {
     "r": "the rows are not the paper's: fewer of them, other columns or a substitute",
     "b": "k ≤ d: the eigenvectors of a neighbourhood are what the solver makes of rounding errors",
-    "t": "points at exactly the distance of the last neighbour: which of them it is, is a matter of choice",
+    "t": "several points at exactly the distance of the last neighbour: which one is taken is arbitrary",
     "c": "text columns or missing values, whose coding the paper does not state",
-    "z": "columns that depend on each other: an eigenvalue that is rounding errors takes part in the gap",
+    "z": "columns that depend on each other: an eigenvalue made of rounding errors enters the gap",
     "w": "PCA to 25, then standardised: all variances are 1 and PCA is an arbitrary rotation",
     "s": "random numbers without a seed in the paper",
 }

@@ -142,7 +142,7 @@ def _reasons(line: Line, equal: bool) -> str:
 
 def _scores_by_table(found: Sequence[Line], draw: Draw) -> list[str]:
     parts = [
-        "### Scores\n\nARI / FM / V; **bold** where all three equal print to the fourth decimal.",
+        "### Scores\n\nARI / FM / V; **bold** where all three agree with print to the fourth decimal.",
         draw("published", figures.against_print, list(_points(found))),
     ]
     for number, rival in RIVALS.items():
@@ -228,7 +228,7 @@ def written(found: Sequence[Line], has_print: bool) -> str:
     equal = sum(line.equal(BASES[1]) or line.equal(BASES[2]) for line in with_shopca)
     return (
         text
-        + f" SHOPCA's printed scores come out on {equal} of {len(with_shopca)} rows.\n\n"
+        + f" SHOPCA's printed scores are reproduced on {equal} of {len(with_shopca)} rows.\n\n"
         + table(["table", "data set", "method", "printed", "ours (SHOPCA: our LAPACK)", "average"], rows)
     )
 

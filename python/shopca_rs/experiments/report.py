@@ -178,8 +178,8 @@ def _in_short(experiment: Experiment, by_protocol: dict[str, list[Line]], primar
         equal = [_equal_sentence(published, rival) for rival in RIVALS.values()]
         either = [line for line in weights if any(line.equal(method) for method in BASES)]
         points.append(
-            f"ARI, FM and V equal print to the fourth decimal for {'; '.join(filter(None, equal))}; SHOPCA "
-            f"with one of the three bases on {len(either)} of {len(weights)}."
+            f"ARI, FM and V agree with print to the fourth decimal for {'; '.join(filter(None, equal))}; "
+            f"SHOPCA with one of the three bases on {len(either)} of {len(weights)}."
         )
         if umap:
             inside = sum(

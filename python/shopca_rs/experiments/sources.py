@@ -96,7 +96,7 @@ def load(data_set: DataSet, folder: Path | None = None, *, openml: bool = True) 
             return _compared(_sampled(_from_file(path), data_set), data_set)
         tried = f"{path.name} is not in the given folder"
     if not openml or not data_set.in_paper:
-        raise Missing(f"{tried}, and OpenML was not to be asked.")
+        raise Missing(f"{tried}, and downloads from OpenML are off.")
     try:
         return _compared(_sampled(_from_openml(data_set), data_set), data_set)
     except Missing as missing:

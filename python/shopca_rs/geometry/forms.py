@@ -38,6 +38,10 @@ class SecondFundamentalForm:
         Foot points of the second stage.
     noise_share : float or None
         The fraction of noise in the estimated squared error of one stage; None where k was given.
+    trace_variance : ndarray of shape (p,)
+        The expected contribution of noise to |tr II|².
+    signs : ndarray of shape (p,) or None
+        With `orient`: 1 where `normal` points along tr II, −1 where it points the other way; None without.
     """
 
     tangent: Floats

@@ -150,7 +150,9 @@ def _drawn_grid(estimator: CurvedPCA, alpha_grid: ArrayLike | None) -> NDArray[n
     grid = as_grid(estimator.alpha_grid_ if alpha_grid is None else alpha_grid)
     grid = np.sort(grid[(grid > 0) & np.isfinite(grid)])
     if len(grid) < 2 and alpha_grid is not None:
-        raise ValueError("alpha_grid must hold at least two positive, finite numbers to draw a line.")
+        raise ValueError(
+            f"alpha_grid must hold at least two positive, finite numbers to draw a line, got {len(grid)}."
+        )
     return grid if len(grid) > 1 else default_grid()
 
 

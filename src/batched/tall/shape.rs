@@ -1,7 +1,8 @@
 //! Eight frames at once → the left factors Y of their shape operators.
 //!
 //! The mathematics is that of [`crate::frame`] and [`crate::shape`], arranged so that every step is a product over
-//! the columns, done for eight points side by side. [`crate::batched::third_moments`] has the formulas. Nothing is d×d.
+//! the columns, done for eight neighbourhoods side by side.
+//! [`crate::batched::third_moments`] has the formulas. Nothing is d×d.
 
 use crate::simd::{Vector, dot, dot_4};
 

@@ -1,7 +1,8 @@
 //! One frame in few columns → A itself, but for a diagonal term.
 //!
 //! [`crate::shape`] defines A. If every eigenspace has one direction it is two products of rank r and a diagonal: with
-//! P = W∘W, G = WᵀW, g = diag(G), n = 1 − g and σ of [`Spectra::null_share`](crate::batched::spectrum::Spectra::null_share),
+//! P = W∘W, G = WᵀW, g = diag(G), n = 1 − g and σ of
+//! [`Spectra::null_share`](crate::batched::spectrum::Spectra::null_share),
 //!
 //! ```text
 //! A = PᵀP + σ n nᵀ + 2σ G∘G + diag(2σ (1 − 2g))

@@ -56,7 +56,8 @@ impl<V: Vector> Wide<V> {
         multiply_pairs::<V, C>(self.pair_weights.lane(lane), rows, rank, &mut self.products, count);
     }
 
-    /// The share of Q of each neighbour, from those of the contrasts it is part of. For the first lanes, at [`stripe_at`].
+    /// The share of Q of each neighbour, from those of the contrasts it is part of. For
+    /// the first lanes, at [`stripe_at`].
     #[inline(always)]
     pub(in crate::batched) fn write_shares(&mut self, lanes: usize, shares: &mut [CacheLine]) {
         let (k, width) = (self.count + 1, self.width);

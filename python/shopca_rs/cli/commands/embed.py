@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..tables import Table
 
 DESCRIPTION = """\
-Embed the rows of a table in a few dimensions by SHOPCA: PCA whose covariance is bent by how
-the data spread around each point. The map is linear and unsupervised. By default the columns
+Embed the rows of a table in a few dimensions by SHOPCA: PCA of a covariance that is corrected by
+how the data spread around each point. The map is linear and unsupervised. By default the columns
 are standardised, k is log2 of the number of rows, and α is the one with the largest eigengap.
 --method selects another linear map: locality preserving projections (lpp), PCA, or SHOPCA at α = inf.
 """
@@ -57,7 +57,7 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
         parents=[
-            options.reading(why="by default they are standardised, as curvature depends on the units"),
+            options.reading(why="by default they are standardised, as the result depends on the units"),
             options.computing(),
             writing("embedding, one line for each row"),
             options.talking(),
@@ -68,7 +68,7 @@ def add_parser(subparsers: Any) -> None:
         "--method",
         choices=METHODS,
         default="shopca",
-        help="shopca; lpp for locality preserving projections; pca; eigenmaps for curvature alone "
+        help="shopca; lpp for locality preserving projections; pca; eigenmaps for SHOPCA at alpha = inf "
         "(default: %(default)s)",
     )
     group.add_argument(
@@ -105,7 +105,7 @@ def add_parser(subparsers: Any) -> None:
         type=kinds.as_max_features,
         default=SUPPRESS,
         help="with more columns than this, PCA first reduces them to this many; none to disable "
-        "(default: 25), for lpp a tenth of the rows, at least 25 and at most 100",
+        "(default: 25); for lpp the default is a tenth of the rows, at least 25 and at most 100",
     )
     group.add_argument(
         "--sample",
@@ -127,7 +127,7 @@ def add_parser(subparsers: Any) -> None:
         "the surface that the prepared rows lie on, before max-features and the embedding "
         "(default: %(default)s)",
     )
-    more.add_argument("--model", metavar="FILE", help="the map itself, for new rows: .json")
+    more.add_argument("--model", metavar="FILE", help="the map as a matrix, to apply to new rows: .json")
 
 
 def run(args: Namespace) -> None:

@@ -28,10 +28,10 @@ _LONG = 500_000
 
 SYMBOLS = """\
 what the letters mean:
-  k   number of nearest neighbours from which the local shape at each point is estimated
-  α   weight of curvature against variance: 0 is PCA, inf is curvature alone
-  λ   the same weight in the units of the data: λ = α · tr Σ / |tr S̄|, where Σ is the
-      covariance and S̄ the mean shape operator (the average local shape)
+  k   number of nearest neighbours that make the neighbourhood of each point
+  α   weight of the mean shape operator S̄ (how the data spread around each point, on average)
+      against the covariance Σ: 0 is PCA, inf is S̄ alone
+  λ   the same weight in the units of the data: λ = α · tr Σ / |tr S̄|
 """
 
 
@@ -59,7 +59,9 @@ def reading(standardize: bool | None = True, why: str = "by default they are sta
     )
     group = parser.add_argument_group("how the file is read")
     group.add_argument(
-        "--label", metavar="COL", help="column of class labels: not a feature, but written and drawn"
+        "--label",
+        metavar="COL",
+        help="column of class labels: not a feature; kept in the output, and the colours of pictures",
     )
     group.add_argument(
         "--drop",
@@ -109,7 +111,9 @@ def reading(standardize: bool | None = True, why: str = "by default they are sta
         help=f"thousands separator of numbers written as text: {', '.join(THOUSANDS)} or the sign "
         "(default: any of them that is not the decimal sign)",
     )
-    group.add_argument("--encoding", help="of a text table (default: utf-8, or from its byte order mark)")
+    group.add_argument(
+        "--encoding", help="encoding of a text table (default: utf-8, or from its byte order mark)"
+    )
     group.add_argument(
         "--header",
         action=BooleanOptionalAction,
@@ -119,7 +123,7 @@ def reading(standardize: bool | None = True, why: str = "by default they are sta
 
 
 def computing() -> ArgumentParser:
-    """Return the options for computing curvature.
+    """Return the options for computing the shape operator.
 
     Returns
     -------
@@ -127,7 +131,7 @@ def computing() -> ArgumentParser:
         For the argument `parents`.
     """
     parser = ArgumentParser(add_help=False)
-    group = parser.add_argument_group("how curvature is computed")
+    group = parser.add_argument_group("how it is computed")
     group.add_argument(
         "--neighbors",
         metavar="K",

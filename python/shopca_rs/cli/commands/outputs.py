@@ -38,7 +38,9 @@ def writing(result: str) -> ArgumentParser:
         help=f"{result}: {', '.join(FORMATS)}, or - for CSV on standard output (default: - if there is no "
         "other output)",
     )
-    group.add_argument("--plot", metavar="FILE", help="plot of it: .png, .svg, .pdf (needs matplotlib)")
+    group.add_argument(
+        "--plot", metavar="FILE", help="plot of the result: .png, .svg, .pdf (needs matplotlib)"
+    )
     return parser
 
 

@@ -11,10 +11,10 @@ from .messages import one_line, say
 from .outputs import check_apart, check_html
 
 DESCRIPTION = """\
-Write a page about a table that can be sent to a colleague: what was read and changed, SHOPCA, LPP
-and PCA side by side, which columns make the components, how many stand out, how far the pictures
-can be trusted, whether they would look the same with other rows, and curvature if the data allow.
-In words and pictures, one file that needs no network. Needs matplotlib.
+Write a page about a table, in words and pictures, that can be sent to a colleague: what was read
+and changed, SHOPCA, LPP and PCA side by side, which columns make the components, how many components
+stand out, how far the pictures can be trusted, whether they would look the same with other rows, and
+curvature if the data allow it. The page is one file that needs no network. Needs matplotlib.
 """
 
 EPILOG = """\

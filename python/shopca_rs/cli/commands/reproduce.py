@@ -140,7 +140,7 @@ def add_parser(subparsers: Any) -> None:
         "--memory",
         type=_gibibytes,
         metavar="GIB",
-        help="memory for all processes together (default: 80 %% of the machine's)",
+        help="memory for all processes together, in GiB (default: 80 %% of the machine's)",
     )
 
 
