@@ -1,6 +1,7 @@
 //! Row-major buffers: allocated without aborting, in large pages, viewed as matrices.
 
 use ndarray::{ArrayView2, ArrayViewMut2};
+use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
@@ -90,6 +91,13 @@ pub(crate) fn try_filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
 
 pub(crate) fn try_zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
     try_filled(len, T::default())
+}
+
+/// The same, written by all threads: the first touch of a large buffer takes longer than its use.
+pub(crate) fn par_zeros<T: Clone + Default + Send>(len: usize) -> Result<Vec<T>> {
+    let mut values = try_with_capacity(len)?;
+    rayon::iter::repeat_n(T::default(), len).collect_into_vec(&mut values);
+    Ok(values)
 }
 
 /// Collects the items of an iterator of known length.

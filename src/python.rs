@@ -17,7 +17,7 @@ use rayon::ThreadPoolBuilder;
 
 use crate::error::{Error, Result};
 use crate::frame::Degenerate;
-use crate::matrix::{check_room, try_copied, try_zeros};
+use crate::matrix::check_room;
 use crate::neighbors::{self, Algorithm, Queries};
 use crate::points::Points;
 use crate::progress::Progress;
@@ -25,11 +25,11 @@ use crate::{local, mean};
 
 mod dimension;
 mod geometry;
-mod index;
 mod parts;
 mod quality;
 mod quality_parts;
 mod sample;
+mod search;
 mod simd;
 
 /// How often a running computation looks for Ctrl-C and reports progress.
@@ -50,8 +50,6 @@ mod _core {
     #[pymodule_export]
     use super::geometry::{fit_scales, rows_near, second_forms, two_stage_forms};
     #[pymodule_export]
-    use super::index::NeighborIndex;
-    #[pymodule_export]
     use super::parts::{
         foot_points, part_dimensions, part_forms, part_scale_fits, part_second_stage,
         scale_candidates, scales_of_fits,
@@ -66,62 +64,11 @@ mod _core {
     #[pymodule_export]
     use super::sample::{group_cuts, mean_of_groups, sampled_shape_operator};
     #[pymodule_export]
+    use super::search::{NeighborIndex, k_neighbors};
+    #[pymodule_export]
     use super::simd::{force_simd_level, simd_level, simd_levels};
     #[pymodule_export]
-    use super::{
-        k_neighbors, local_shape_operators, mean_shape_operator, principal_curvatures, shape_sum,
-    };
-}
-
-/// The k nearest rows of x and their squared distances, to each of the rows `points` of x (itself left out), to all of
-/// its rows, or to other points. With `bounds` only rows at most that squared distance away from the other points are
-/// wanted; where there are fewer than k the rest are row −1 at an infinite distance. A `part` of a larger table may
-/// have an arbitrarily small range.
-#[pyfunction]
-#[pyo3(signature = (x, k, queries, points, algorithm, n_jobs, progress, bounds = None, part = false))]
-#[expect(clippy::too_many_arguments, reason = "the Python signature is the contract")]
-#[expect(clippy::type_complexity, reason = "a pair of arrays is what Python gets")]
-fn k_neighbors<'py>(
-    py: Python<'py>,
-    x: PyReadonlyArray2<'py, f64>,
-    k: usize,
-    queries: Option<PyReadonlyArray2<'py, f64>>,
-    points: Option<PyReadonlyArray1<'py, i64>>,
-    algorithm: &str,
-    n_jobs: usize,
-    progress: Option<Py<PyAny>>,
-    bounds: Option<PyReadonlyArray1<'py, f64>>,
-    part: bool,
-) -> PyResult<(Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f64>>)> {
-    let algorithm = parse_algorithm(algorithm)?;
-    let (x, queries) = (x.as_array(), queries.as_ref().map(|queries| queries.as_array()));
-    let chosen = points.as_ref().map(|points| points.as_array().insert_axis(Axis(1)));
-    let bounds = bounds.as_ref().map(|bounds| bounds.as_array());
-    let (indices, squared) = run(py, n_jobs, progress, |progress| {
-        let bounds = bounds.map(|bounds| try_copied(bounds.iter().copied())).transpose()?;
-        let points = if part { Points::part(x)? } else { Points::new(x)? };
-        let queries = queries.map(|queries| points.queries(queries)).transpose()?;
-        let rows = chosen.map(|chosen| chosen_rows(&points, chosen)).transpose()?;
-        let wanted = match (&queries, &rows, &bounds) {
-            (Some(queries), _, Some(bounds)) => Queries::Within(queries, bounds),
-            (Some(queries), _, None) => Queries::Points(queries),
-            (None, Some(rows), _) => Queries::Rows(rows),
-            (None, None, _) => Queries::All,
-        };
-        progress.expect(wanted.count(&points));
-        let found = neighbors::search(&points, wanted, k, algorithm, progress)?;
-        Ok((row_numbers_or_missing(found.indices.view())?, found.squared_distances))
-    })?;
-    Ok((indices.into_pyarray(py), squared.into_pyarray(py)))
-}
-
-/// Row numbers for Python, −1 where there is none.
-fn row_numbers_or_missing(found: ArrayView2<u32>) -> Result<Array2<i64>> {
-    let mut indices = try_zeros(found.len())?;
-    for (out, &index) in indices.iter_mut().zip(&found) {
-        *out = if index == neighbors::MISSING { -1 } else { i64::from(index) };
-    }
-    Ok(Array2::from_shape_vec(found.raw_dim(), indices).expect("as many as found"))
+    use super::{local_shape_operators, mean_shape_operator, principal_curvatures, shape_sum};
 }
 
 /// The sum of the shape operators of given neighbourhoods, any number of them, in a table or in part of one,

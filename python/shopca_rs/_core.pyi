@@ -65,6 +65,7 @@ def k_neighbors(
     progress: _Progress | None,
     bounds: NDArray[np.float64] | None = None,
     part: bool = False,
+    roots: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
 def mean_shape_operator(
     x: NDArray[np.float64],

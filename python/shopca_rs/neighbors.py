@@ -67,9 +67,10 @@ def k_neighbors(
         "points": None,
         "algorithm": as_choice(algorithm, "algorithm", ALGORITHMS),
         "n_jobs": as_threads(n_jobs),
+        "roots": True,
     }
-    indices, squared = run_core(_core.k_neighbors, arguments, progress, "neighbours")
-    return indices, np.sqrt(squared, out=squared)
+    indices, distances = run_core(_core.k_neighbors, arguments, progress, "neighbours")
+    return indices, distances
 
 
 def run_core(

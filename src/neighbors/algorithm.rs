@@ -13,7 +13,7 @@ use super::leaves::MOST_COLUMNS;
 use super::pairs;
 use super::panel_search::{Buffers, Search};
 use super::panel_tree::PanelTree;
-use super::queries::{NeighborIndex, Neighbors, Queries, fill_in_order};
+use super::queries::{NeighborIndex, Neighbors, Queries, write_in_order};
 use super::spatial_order::queries_nearby;
 
 /// How the neighbours are searched. The answer does not depend on it.
@@ -37,20 +37,21 @@ const SAMPLED_PANELS: usize = 32;
 const SAMPLED_ROWS: usize = 8;
 const SAMPLED_NEIGHBORS: usize = 16;
 
-/// The largest share of all pairs of a query and a panel that such rows may have to look at: beyond it a product is faster
-/// (`benches/boxes.py`).
+/// The largest share of all pairs of a query and a panel that such rows may have to look at: beyond it a
+/// product is faster (`benches/boxes.py`).
 const MOST_VISITED: f64 = 0.2;
 
-/// Exact distances for each neighbour beyond which single precision does not tell the rows apart, and columns up to which kiddo's tree
-/// is then faster than all those distances (`benches/crossover.py --auto --columns 6`).
+/// Exact distances for each neighbour beyond which single precision does not tell the rows apart, and columns up to
+/// which kiddo's tree is then faster than all those distances (`benches/crossover.py --auto --columns 6`).
 const MOST_MEASURED: usize = 16;
 const MOST_TREE_COLUMNS: usize = 16;
 
 /// The structure that `algorithm` searches.
 ///
-/// [`Algorithm::Auto`] is a k-d tree whose leaves answer their queries together in up to three columns. In more columns it asks a sample
-/// of the rows: where boxes rule out most pairs it is a tree of them, elsewhere brute force (`benches/searches.py` times it against other
-/// libraries). Where many rows coincide or lie too close together for single precision it is kiddo's tree.
+/// [`Algorithm::Auto`] is a k-d tree whose leaves answer their queries together in up to three columns. In more columns
+/// it asks a sample of the rows: where boxes rule out most pairs it is a tree of them, elsewhere brute force
+/// (`benches/searches.py` times it against other libraries). Where many rows coincide or lie too close together for
+/// single precision it is kiddo's tree.
 pub fn index<'a>(
     points: &'a Points,
     algorithm: Algorithm,
@@ -129,10 +130,18 @@ impl NeighborIndex for Brute<'_> {
         }
         let order = queries_nearby(&self.order, queries, MOST_ROWS, progress)?;
         let block = queries_per_block(order.len());
-        fill_in_order(&order, k, block, progress, |numbers, indices, squared| {
-            let queries = numbers.iter().map(|number| queries.get(self.points, *number as usize));
-            self.fill(k, queries, progress, indices, squared).map(|_| ())
-        })
+        write_in_order(
+            &order,
+            k,
+            block,
+            || Ok(()),
+            |(), _, numbers, indices, squared| {
+                let queries =
+                    numbers.iter().map(|number| queries.get(self.points, *number as usize));
+                self.fill(k, queries, progress, indices, squared)?;
+                progress.advance(numbers.len())
+            },
+        )
     }
 }
 

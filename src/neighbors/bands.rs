@@ -6,8 +6,8 @@
 //! key(s) = s · scale, rounded to a whole number from 0 to 65535
 //! ```
 //!
-//! A key never falls where the sum rises. So a sum is below a band if its key is below the key of the band's low end, above it
-//! if its key is above that of the high end, and close otherwise.
+//! A key never falls where the sum rises. So a sum is below a band if its key is below the key of the band's low end,
+//! above it if its key is above that of the high end, and close otherwise.
 
 use crate::error::Result;
 use crate::matrix::try_zeros;

@@ -1,8 +1,8 @@
 //! Groups of rows ruled out by the box around them.
 //!
-//! No row inside a box is nearer to q than Σ gapⱼ², gapⱼ = max(lowⱼ − qⱼ, qⱼ − highⱼ, 0). BoundingBoxes are rounded outwards and
-//! queries both ways, so that a gap in single precision is at most 1 + u times the true one, and a sum over d columns
-//! at most about 1 + (d + 3) u times; [`BoundingBoxes::reach`] allows for twice that.
+//! No row inside a box is nearer to q than Σ gapⱼ², gapⱼ = max(lowⱼ − qⱼ, qⱼ − highⱼ, 0). Boxes are rounded outwards
+//! and queries both ways, so that a gap in single precision is at most 1 + u times the true one, and a sum over d
+//! columns at most about 1 + (d + 3) u times; [`BoundingBoxes::reach`] allows for twice that.
 
 use rayon::prelude::*;
 
@@ -51,7 +51,7 @@ pub(super) struct Spans {
 }
 
 impl BoundingBoxes {
-    /// BoundingBoxes around each `group` of rows in panels of `dim` columns.
+    /// Boxes around each `group` of rows in panels of `dim` columns.
     pub(super) fn new(panels: &[f32], dim: usize, group: usize) -> Result<Self> {
         let groups = panels.par_chunks(group * dim);
         let mut sides = try_zeros::<[f32; 2]>(groups.len() * dim)?;
@@ -127,14 +127,15 @@ impl BoundingBoxes {
         }
     }
 
-    /// The squared distance below which a query that lies no farther than this from a whole box has all of its rows.
+    /// The bound for [`Spans::farthest`]: where that is smaller, all rows of the box are
+    /// nearer than this squared distance.
     pub(super) fn within(&self, squared: f64) -> f32 {
         let slack = 1.0 - (self.columns.len() + 8) as f64 * f64::from(f32::EPSILON);
         ((squared * slack) as f32).next_down()
     }
 
-    /// The squared distances of the nearest and the farthest point of a box from each query of the tile: no row inside
-    /// is nearer than the first, if [`BoundingBoxes::reach`] is asked, or farther than the second, if [`BoundingBoxes::within`] is.
+    /// The squared distances of the nearest and the farthest point of a box from each query of the tile, up to
+    /// rounding: [`BoundingBoxes::reach`] and [`BoundingBoxes::within`] return bounds for them that allow for it.
     pub(super) fn spans(&self, level: Level, number: usize, probe: &Probe) -> Spans {
         let sides = &self.sides[number * self.columns.len()..(number + 1) * self.columns.len()];
         let partial = self.partial;

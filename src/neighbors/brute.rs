@@ -2,8 +2,9 @@
 //! are left get their exact distance.
 //!
 //! [`super::filter`] has the bounds. The k-th smallest accumulator says how far to look, before any exact distance is
-//! known. Few pairs pass if it is small early: rows lie in an order in which near ones are near each other, queries are taken in the same order, and each
-//! block of them begins with the rows around it. Groups of rows whose boxes are too far away are left out.
+//! known. Few pairs pass if it is small early: rows lie in an order in which near ones are near each other,
+//! queries are taken in the same order, and each block of them begins with the rows around it. Groups of rows
+//! whose boxes are too far away are left out.
 
 use rayon::prelude::*;
 
@@ -278,7 +279,7 @@ pub(super) struct Scan<'a, 'q> {
     pub(super) shortlist: Shortlist<'a>,
     /// How many may wait.
     patience: usize,
-    /// The largest accumulator of a neighbour, at most, and its reach as the boxes see it.
+    /// Upper bounds of a neighbour: of its accumulator, and of its squared distance for [`BoundingBoxes::meets`].
     pub(super) threshold: f32,
     pub(super) reach: f32,
     /// The best of those whose distance had to be known before the end, and how many those were.

@@ -19,15 +19,15 @@
 //! D (1 − 4ε)  ≤  accumulator + |q|² (1 + 5ε)
 //! ```
 //!
-//! Where few rows are left to compare with, |c − q|² is taken by differences, which cost more and say more: rounding the entries
-//! moves q and c by at most u |q| + u |c| ≤ 2 u |q| + u √D, so that
+//! Where few rows are left to compare with, |c − q|² is taken by differences, which cost more and say more: rounding
+//! the entries moves q and c by at most u |q| + u |c| ≤ 2 u |q| + u √D, so that
 //!
 //! ```text
 //! |√accumulator − √D|  ≤  2 u |q| + ε √D
 //! ```
 //!
-//! with the ε above, which has room for the steps of the sum. It matters where neighbours are much nearer than the centre: the product's
-//! error is ε |q|², whatever D is.
+//! with the ε above, which has room for the steps of the sum. It matters where neighbours are much nearer than the
+//! centre: the product's error is ε |q|², whatever D is.
 
 use crate::error::Result;
 use crate::matrix::try_zeros;
@@ -76,7 +76,8 @@ pub(super) struct Filter {
     scale: f64,
     /// ε of the module's comment.
     pub(super) bound: f64,
-    /// By how much two scaled squared distances may differ that are equal once their terms have lost digits to underflow.
+    /// By how much two scaled squared distances may differ that are equal once their
+    /// terms have lost digits to underflow.
     pub(super) underflow: f64,
 }
 
@@ -89,7 +90,8 @@ impl Filter {
             .chunks_exact(dim)
             .flat_map(|row| row.iter().zip(&centre).map(|(value, centre)| (value - centre).abs()))
             .fold(0.0, f64::max);
-        // A power of two, so that scaling rounds nothing. The bound matters where the mean of equal tiny numbers misses them.
+        // A power of two, so that scaling rounds nothing. The bound matters where the mean
+        // of equal tiny numbers misses them.
         let scale =
             if largest > 0.0 { (-largest.log2().round()).min(MOST_DOUBLINGS).exp2() } else { 1.0 };
         let underflow = (2 * dim + 16) as f64 * SMALLEST_STEP * scale * scale;
@@ -184,9 +186,9 @@ impl Filter {
         [least - self.underflow, self.scaled(squared) + self.underflow]
     }
 
-    /// Accumulators with the query's norm added, accumulator + |q|² (1 − ε): those below the first belong to scaled squared
-    /// distances below the first of `about`, above the second to some above the second. [`Filter::farthest`] solved for the
-    /// accumulator, and the filter itself.
+    /// Accumulators with the query's norm added, accumulator + |q|² (1 − ε): those below the first belong to scaled
+    /// squared distances below the first of `about`, above the second to some above the second. [`Filter::farthest`]
+    /// solved for the accumulator, and the filter itself.
     pub(super) fn band(&self, about: [f64; 2], lowered_norm: f64) -> [f32; 2] {
         let added = f64::from(single(lowered_norm));
         let least =

@@ -1,37 +1,25 @@
 //! The search of [`super::leaves`]: queries that lie side by side go through the tree together.
 //!
-//! They begin with the smallest node around them that has enough rows. From then on every query has a threshold, the k-th
-//! smallest squared distance so far, and a leaf is visited only by those that it may have a neighbour for.
+//! They begin with the smallest node around them that has enough rows. From then on every query has a threshold, the
+//! k-th smallest squared distance so far, and a leaf is visited only by those that it may have a neighbour for.
 
 use ndarray::Array2;
 
 use crate::error::Result;
-use crate::matrix::try_zeros;
 use crate::points::Points;
 use crate::progress::Progress;
-use crate::simd::{Level, Vector, Work};
+use crate::simd::{LANES, Level, Vector, Work};
 
+use super::leaf_candidates::Candidates;
 use super::leaves::{LEAF, Leaves, Node, Sides, larger, sum};
 use super::queries::{
-    MISSING, NeighborIndex, Neighbors, Queries, Query, fill_in_order, fill_rows_in_order,
+    MISSING, NeighborIndex, Neighbors, Queries, write_in_order, write_rows_in_order,
 };
 use super::row_order::Marks;
 use super::spatial_order::queries_nearby;
 
 /// Queries that one thread answers before it takes others.
 const QUERIES_PER_TASK: usize = 32 * LEAF;
-
-/// A row number below its squared distance, so that the order of keys is the order of neighbours.
-type Key = u128;
-
-fn key(squared: f64, row: u32) -> Key {
-    // Bits of positive numbers are ordered like the numbers.
-    Key::from(squared.to_bits()) << u32::BITS | Key::from(row)
-}
-
-fn squared_of(key: Key) -> f64 {
-    f64::from_bits((key >> u32::BITS) as u64)
-}
 
 /// The index for points of one to three columns; none for wider ones and where many rows coincide.
 pub(super) fn index<'a>(
@@ -55,28 +43,28 @@ fn boxed<'a, const D: usize>(
 impl<const D: usize> NeighborIndex for Leaves<'_, D> {
     fn search(&self, queries: Queries, k: usize, progress: &Progress) -> Result<Neighbors> {
         let order = queries_nearby(&self.order, queries, LEAF, progress)?;
-        fill_in_order(&order, k, QUERIES_PER_TASK, progress, |numbers, indices, squared| {
-            let mut search = Search::new(self, k)?;
+        let scratch = || Search::new(self, k);
+        write_in_order(&order, k, QUERIES_PER_TASK, scratch, |search, _, all, indices, squared| {
             let lines = indices.chunks_mut(LEAF * k).zip(squared.chunks_mut(LEAF * k));
-            for (numbers, (indices, squared)) in numbers.chunks(LEAF).zip(lines) {
-                search.answer(queries, numbers, progress)?;
-                search.write(indices, squared);
+            for (numbers, (indices, squared)) in all.chunks(LEAF).zip(lines) {
+                search.begin(queries, numbers, progress)?;
+                Level::current().vectorized(Lines { search, indices, squared });
             }
-            Ok(())
+            progress.advance(all.len())
         })
     }
 
     fn lists(&self, centres: &[u32], k: usize, progress: &Progress) -> Result<Array2<u32>> {
         let queries = Queries::Rows(centres);
         let order = queries_nearby(&self.order, queries, LEAF, progress)?;
-        fill_rows_in_order(&order, k, QUERIES_PER_TASK, progress, |numbers, rows| {
-            let mut search = Search::new(self, k)?;
-            let mut marks = Marks::new(self.points.len())?;
-            for (numbers, rows) in numbers.chunks(LEAF).zip(rows.chunks_mut(LEAF * k)) {
-                search.answer(queries, numbers, progress)?;
-                search.write_rows(rows, &mut marks);
+        let scratch = || Ok((Search::new(self, k)?, Marks::new(self.points.len())?));
+        write_rows_in_order(&order, k, QUERIES_PER_TASK, scratch, |(search, marks), all, rows| {
+            for (numbers, rows) in all.chunks(LEAF).zip(rows.chunks_mut(LEAF * k)) {
+                search.begin(queries, numbers, progress)?;
+                Level::current().vectorized(Rows { search, rows });
+                rows.chunks_exact_mut(k).for_each(|rows| marks.sort(rows));
             }
-            Ok(())
+            progress.advance(all.len())
         })
     }
 }
@@ -89,58 +77,45 @@ pub(super) struct Search<'s, const D: usize> {
     coordinates: [[f64; LEAF]; D],
     around: Sides<D>,
     /// The row that is the query itself, or [`MISSING`].
-    own: [u32; LEAF],
-    /// The largest squared distance of a neighbour, at most; negative for missing queries.
+    own: [f64; LEAF],
+    /// Upper bounds of the squared distance of a neighbour; negative for missing queries.
     thresholds: [f64; LEAF],
-    /// Room for the candidates of each query, and how many it has.
-    keys: Vec<Key>,
-    room: usize,
-    found: [usize; LEAF],
+    candidates: Candidates,
     /// Nodes still to be visited, with their squared distance from the box around the queries.
     stack: Vec<(f64, Node)>,
 }
 
 impl<'s, const D: usize> Search<'s, D> {
     pub(super) fn new(tree: &'s Leaves<'s, D>, k: usize) -> Result<Self> {
-        // A leaf may be added to a list that is almost full.
-        let room = 2 * k + 2 * LEAF;
         Ok(Self {
             tree,
             k,
             count: 0,
             coordinates: [[0.0; LEAF]; D],
             around: Sides::EMPTY,
-            own: [MISSING; LEAF],
+            own: [0.0; LEAF],
             thresholds: [0.0; LEAF],
-            keys: try_zeros(room * LEAF)?,
-            room,
-            found: [0; LEAF],
+            candidates: Candidates::new(k)?,
             stack: Vec::with_capacity(usize::BITS as usize * 2),
         })
     }
 
-    /// Finds the neighbours of the queries numbered `numbers`.
-    fn answer(&mut self, queries: Queries, numbers: &[u32], progress: &Progress) -> Result<()> {
+    /// Takes up the queries numbered `numbers`.
+    fn begin(&mut self, queries: Queries, numbers: &[u32], progress: &Progress) -> Result<()> {
         progress.check()?;
-        let points = self.tree.points;
-        self.begin(numbers.iter().map(|number| queries.get(points, *number as usize)));
-        Level::current().vectorized(Descent(self));
-        Ok(())
-    }
-
-    /// Takes up the next queries.
-    fn begin<'q>(&mut self, queries: impl ExactSizeIterator<Item = Query<'q>>) {
-        self.count = queries.len();
-        self.found = [0; LEAF];
+        self.count = numbers.len();
+        self.candidates.clear();
         self.thresholds = [-1.0; LEAF];
-        for (lane, query) in queries.enumerate() {
+        for (lane, number) in numbers.iter().enumerate() {
+            let query = queries.get(self.tree.points, *number as usize);
             for column in 0..D {
                 self.coordinates[column][lane] = query.point[column];
             }
-            self.own[lane] = query.own.unwrap_or(MISSING);
+            self.own[lane] = f64::from(query.own.unwrap_or(MISSING));
             self.thresholds[lane] = query.bound.min(f64::MAX);
         }
         self.around = Sides::around(&self.coordinates, self.count);
+        Ok(())
     }
 
     /// The smallest node around the queries that surely has k neighbours of each.
@@ -160,13 +135,13 @@ impl<'s, const D: usize> Search<'s, D> {
     }
 
     #[inline(always)]
-    fn descend(&mut self) {
+    fn descend<V: Vector>(&mut self) {
         let start = self.nearest_node();
         for leaf in start.first..start.first + start.leaves {
-            self.visit(leaf, u32::MAX);
+            self.visit::<V>(leaf, u32::MAX);
         }
         for lane in 0..self.count {
-            self.thin_out(lane);
+            self.thin_out::<V>(lane);
         }
         let mut reach = self.reach();
         self.stack.clear();
@@ -176,9 +151,9 @@ impl<'s, const D: usize> Search<'s, D> {
                 continue;
             }
             if node.leaves == 1 {
-                let near = self.near(&self.tree.boxes[node.number]);
+                let near = self.near::<V>(&self.tree.boxes[node.number]);
                 if near != 0 {
-                    self.visit(node.first, near);
+                    self.visit::<V>(node.first, near);
                     reach = self.reach();
                 }
                 continue;
@@ -196,7 +171,7 @@ impl<'s, const D: usize> Search<'s, D> {
         }
     }
 
-    /// How far the query looks that looks farthest.
+    /// The largest threshold: no query looks farther.
     #[inline(always)]
     fn reach(&self) -> f64 {
         self.thresholds.iter().copied().fold(-1.0, larger)
@@ -204,113 +179,106 @@ impl<'s, const D: usize> Search<'s, D> {
 
     /// Bit q: query q reaches into the box.
     #[inline(always)]
-    fn near(&self, sides: &Sides<D>) -> u32 {
-        let mut gaps = [0.0; LEAF];
-        for lane in 0..LEAF {
-            gaps[lane] = sum::<D>(std::array::from_fn(|column| {
-                let query = self.coordinates[column][lane];
-                let gap =
-                    larger(larger(sides.low[column] - query, query - sides.high[column]), 0.0);
-                gap * gap
-            }));
+    fn near<V: Vector>(&self, sides: &Sides<D>) -> u32 {
+        let mut near = 0;
+        for block in 0..LEAF / LANES {
+            let mut squares = [V::ZERO; D];
+            for column in 0..D {
+                let query = lanes::<V>(&self.coordinates[column], block);
+                let below = V::splat(sides.low[column]) - query;
+                let gap = below.max(query - V::splat(sides.high[column])).max(V::ZERO);
+                squares[column] = gap * gap;
+            }
+            near |= sum(squares).at_most(lanes(&self.thresholds, block)) << (block * LANES);
         }
-        bits(|lane| gaps[lane] <= self.thresholds[lane])
+        near
     }
 
     /// Offers the rows of a leaf to some queries.
     #[inline(always)]
-    fn visit(&mut self, leaf: usize, queries: u32) {
-        let columns = &self.tree.leaves[leaf];
-        let rows = &self.tree.order[leaf * LEAF..];
+    fn visit<V: Vector>(&mut self, leaf: usize, queries: u32) {
+        let leaf = &self.tree.leaves[leaf];
         let missing = LEAF - self.count;
         let mut queries = queries & u32::MAX >> missing;
         while queries != 0 {
             let lane = queries.trailing_zeros() as usize;
             queries &= queries - 1;
-            let query: [f64; D] = std::array::from_fn(|column| self.coordinates[column][lane]);
-            let mut squared = [0.0; LEAF];
-            for at in 0..LEAF {
-                squared[at] = sum::<D>(std::array::from_fn(|column| {
-                    let difference = columns[column][at] - query[column];
-                    difference * difference
-                }));
+            let mut query = [V::ZERO; D];
+            for column in 0..D {
+                query[column] = V::splat(self.coordinates[column][lane]);
             }
-            let threshold = self.thresholds[lane];
-            let mut passed = bits(|at| squared[at] <= threshold);
-            let keys = &mut self.keys[lane * self.room..(lane + 1) * self.room];
-            let mut found = self.found[lane];
-            while passed != 0 {
-                let at = passed.trailing_zeros() as usize;
-                passed &= passed - 1;
-                keys[found] = key(squared[at], rows[at]);
-                found += usize::from(rows[at] != self.own[lane]);
+            let (threshold, own) = (V::splat(self.thresholds[lane]), V::splat(self.own[lane]));
+            for block in 0..LEAF / LANES {
+                let mut squares = [V::ZERO; D];
+                for column in 0..D {
+                    let difference = lanes::<V>(&leaf.columns[column], block) - query[column];
+                    squares[column] = difference * difference;
+                }
+                let squared = sum(squares);
+                let passed = squared.at_most(threshold);
+                if passed != 0 {
+                    let rows = lanes::<V>(&leaf.rows, block);
+                    let passed = passed & (rows.below(own) | own.below(rows));
+                    self.candidates.append(lane, squared, rows, passed);
+                }
             }
-            self.found[lane] = found;
-            if found + LEAF >= self.room {
-                self.thin_out(lane);
+            if self.candidates.is_full(lane) {
+                self.thin_out::<V>(lane);
             }
         }
     }
 
-    /// Drops the candidates that k others beat.
+    /// Drops candidates that k others beat.
     #[inline(always)]
-    fn thin_out(&mut self, lane: usize) {
-        let keys = &mut self.keys[lane * self.room..][..self.found[lane]];
-        if keys.len() >= self.k {
-            let worst = *keys.select_nth_unstable(self.k - 1).1;
-            self.found[lane] = self.k;
-            self.thresholds[lane] = squared_of(worst);
-        }
-    }
-
-    /// Writes a line for each query, in ascending order of the rows. Every query has k neighbours.
-    fn write_rows(&mut self, rows: &mut [u32], marks: &mut Marks) {
-        for (lane, rows) in rows.chunks_exact_mut(self.k).enumerate() {
-            self.thin_out(lane);
-            let keys = &self.keys[lane * self.room..][..self.k];
-            for (key, row) in keys.iter().zip(&mut *rows) {
-                *row = *key as u32;
-            }
-            marks.sort(rows);
-        }
-    }
-
-    /// Writes a line for each query, nearest first.
-    pub(super) fn write(&mut self, indices: &mut [u32], squared: &mut [f64]) {
-        let lines = indices.chunks_exact_mut(self.k).zip(squared.chunks_exact_mut(self.k));
-        for (lane, (indices, squared)) in lines.enumerate() {
-            self.thin_out(lane);
-            let keys = &mut self.keys[lane * self.room..][..self.found[lane]];
-            keys.sort_unstable();
-            for ((key, index), squared) in keys.iter().zip(&mut *indices).zip(&mut *squared) {
-                *index = *key as u32;
-                *squared = squared_of(*key);
-            }
-            indices[keys.len()..].fill(MISSING);
-            squared[keys.len()..].fill(f64::INFINITY);
+    fn thin_out<V: Vector>(&mut self, lane: usize) {
+        if let Some(farthest) = self.candidates.thin_out::<V>(lane) {
+            self.thresholds[lane] = farthest;
         }
     }
 }
 
-/// The lanes in which something holds.
+/// Eight of the numbers of a leaf.
 #[inline(always)]
-fn bits(holds: impl Fn(usize) -> bool) -> u32 {
-    let mut bits = 0;
-    for lane in 0..LEAF {
-        bits |= u32::from(holds(lane)) << lane;
-    }
-    bits
+fn lanes<V: Vector>(numbers: &[f64; LEAF], block: usize) -> V {
+    V::load(&numbers.as_chunks().0[block])
 }
 
-/// [`Search::descend`], compiled for the instructions of a level.
-struct Descent<'s, 't, const D: usize>(&'s mut Search<'t, D>);
+/// Finds the best k of each query and writes a line for it, nearest first.
+struct Lines<'w, 't, const D: usize> {
+    search: &'w mut Search<'t, D>,
+    indices: &'w mut [u32],
+    squared: &'w mut [f64],
+}
 
-impl<const D: usize> Work for Descent<'_, '_, D> {
+impl<const D: usize> Work for Lines<'_, '_, D> {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        self.0.descend();
+        let Search { k, .. } = *self.search;
+        self.search.descend::<V>();
+        let lines = self.indices.chunks_exact_mut(k).zip(self.squared.chunks_exact_mut(k));
+        for (lane, (indices, squared)) in lines.enumerate() {
+            self.search.candidates.write::<V>(lane, indices, squared);
+        }
+    }
+}
+
+/// Finds the best k of each query, which has so many, and writes their rows in any order.
+struct Rows<'w, 't, const D: usize> {
+    search: &'w mut Search<'t, D>,
+    rows: &'w mut [u32],
+}
+
+impl<const D: usize> Work for Rows<'_, '_, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector>(self) {
+        self.search.descend::<V>();
+        for (lane, rows) in self.rows.chunks_exact_mut(self.search.k).enumerate() {
+            self.search.candidates.write_rows::<V>(lane, rows);
+        }
     }
 }
 

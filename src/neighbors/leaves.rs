@@ -1,13 +1,15 @@
 //! Exact search in one to three columns: the queries of one leaf go through a k-d tree together.
 //!
-//! Queries that lie side by side visit the same leaves, so they share the descent. A leaf holds [`LEAF`] rows column after
-//! column, and a query's distances to all of them are taken at once, in double precision and with the additions of
-//! [`squared_distance`](super::squared_distance): what is compared is already the exact distance.
+//! Queries that lie side by side visit the same leaves, so they share the descent. A leaf holds [`LEAF`] rows column
+//! after column, and a query's distances to all of them are taken at once, in double precision and with the additions
+//! of [`squared_distance`](super::squared_distance): what is compared is already the exact distance.
 //!
 //! kiddo answers one query at a time and fixes no order of summation, so this tree is our own.
 //!
-//! Boxes need no slack. Subtraction, squaring and addition round monotonically, so the squared gap between a query and a
-//! box, added up in the same order, never exceeds the squared distance computed for a row inside.
+//! Boxes need no slack. Subtraction, squaring and addition round monotonically, so the squared gap between a query and
+//! a box, added up in the same order, never exceeds the squared distance computed for a row inside.
+
+use std::ops::Add;
 
 use rayon::prelude::*;
 
@@ -29,9 +31,12 @@ const MOST_SINGLE_POINTS: usize = 20;
 
 /// The sum of the squares in the order of [`squared_distance`](super::squared_distance).
 #[inline(always)]
-pub(super) fn sum<const D: usize>(squares: [f64; D]) -> f64 {
-    let square = |column: usize| if column < D { squares[column] } else { 0.0 };
-    (square(0) + square(2)) + square(1)
+pub(super) fn sum<T: Copy + Add<Output = T>, const D: usize>(squares: [T; D]) -> T {
+    match D {
+        1 => squares[0],
+        2 => squares[0] + squares[1],
+        _ => (squares[0] + squares[2]) + squares[1],
+    }
 }
 
 /// The sides of a box, column after column.
@@ -66,7 +71,7 @@ impl<const D: usize> Sides<D> {
     /// The squared distance between two boxes.
     #[inline(always)]
     pub(super) fn squared_gap(&self, other: &Self) -> f64 {
-        sum::<D>(std::array::from_fn(|column| {
+        sum::<_, D>(std::array::from_fn(|column| {
             let gap = larger(
                 self.low[column] - other.high[column],
                 other.low[column] - self.high[column],
@@ -81,6 +86,24 @@ impl<const D: usize> Sides<D> {
 #[inline(always)]
 pub(super) fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
+}
+
+/// The rows of a leaf, column after column, and their numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leaf<const D: usize> {
+    /// Infinity where the last leaf has no more rows.
+    pub(super) columns: [[f64; LEAF]; D],
+    /// Doubles, which hold them exactly, so that they move through the same registers as the distances.
+    pub(super) rows: [f64; LEAF],
+}
+
+impl<const D: usize> Leaf<D> {
+    const EMPTY: Self = Self { columns: [[f64::INFINITY; LEAF]; D], rows: [0.0; LEAF] };
+
+    /// Whether all of its rows are the same point.
+    fn coincides(&self) -> bool {
+        self.columns.iter().all(|column| column.iter().all(|value| *value == column[0]))
+    }
 }
 
 /// Consecutive leaves under one node of the tree. Nodes are numbered in preorder.
@@ -112,8 +135,7 @@ pub(super) struct Leaves<'a, const D: usize> {
     pub(super) points: &'a Points<'a>,
     /// The row at each place.
     pub(super) order: Vec<u32>,
-    /// The rows of each leaf; infinity where the last one has no more.
-    pub(super) leaves: Vec<[[f64; LEAF]; D]>,
+    pub(super) leaves: Vec<Leaf<D>>,
     /// The box of each node.
     pub(super) boxes: Vec<Sides<D>>,
 }
@@ -124,12 +146,13 @@ impl<'a, const D: usize> Leaves<'a, D> {
         let rows = points.as_slice().as_chunks::<D>().0;
         let mut items = try_copied(rows.iter().copied().zip(0..rows.len() as u32))?;
         arrange(&mut items, D, &|item, column| item.0[column], LEAF, progress)?;
-        let mut leaves = try_filled(items.len().div_ceil(LEAF), [[f64::INFINITY; LEAF]; D])?;
+        let mut leaves = try_filled(items.len().div_ceil(LEAF), Leaf::EMPTY)?;
         leaves.par_iter_mut().zip(items.par_chunks(LEAF)).for_each(|(leaf, items)| {
-            for (lane, (row, _)) in items.iter().enumerate() {
+            for (lane, (row, number)) in items.iter().enumerate() {
                 for column in 0..D {
-                    leaf[column][lane] = row[column];
+                    leaf.columns[column][lane] = row[column];
                 }
+                leaf.rows[lane] = f64::from(*number);
             }
         });
         let order = try_copied(items.iter().map(|item| item.1))?;
@@ -141,10 +164,7 @@ impl<'a, const D: usize> Leaves<'a, D> {
 
     /// Whether too many leaves are single points.
     pub(super) fn coincides(&self) -> bool {
-        let single = |leaf: &[[f64; LEAF]; D]| {
-            leaf.iter().all(|column| column.iter().all(|value| *value == column[0]))
-        };
-        let singles = self.leaves.iter().filter(|leaf| single(leaf)).count();
+        let singles = self.leaves.iter().filter(|leaf| leaf.coincides()).count();
         MOST_SINGLE_POINTS * singles > self.leaves.len()
     }
 
@@ -161,13 +181,13 @@ impl<'a, const D: usize> Leaves<'a, D> {
 
 /// Writes the boxes of a node and all nodes below it to `boxes`, and returns that of the node.
 fn surround<const D: usize>(
-    leaves: &[[[f64; LEAF]; D]],
+    leaves: &[Leaf<D>],
     rows: usize,
     node: Node,
     boxes: &mut [Sides<D>],
 ) -> Sides<D> {
     boxes[0] = if node.leaves == 1 {
-        Sides::around(&leaves[node.first], LEAF.min(rows - node.first * LEAF))
+        Sides::around(&leaves[node.first].columns, LEAF.min(rows - node.first * LEAF))
     } else {
         let [left, right] = node.children();
         let (low, high) = boxes[1..].split_at_mut(right.number - left.number);

@@ -13,6 +13,7 @@ mod filter;
 mod filter_kernel;
 mod given;
 mod kd_tree;
+mod leaf_candidates;
 mod leaf_search;
 mod leaves;
 mod meetings;

@@ -9,7 +9,8 @@ use crate::progress::Progress;
 use super::algorithm::{Algorithm, index};
 use super::queries::{NeighborIndex, Neighbors, Queries};
 
-/// Rows laid out once and searched as often as wanted, with the neighbours that [`search`](crate::neighbors::search) finds.
+/// Rows laid out once and searched as often as wanted, with the neighbours that
+/// [`search`](crate::neighbors::search) finds.
 ///
 /// ```
 /// use ndarray::array;
@@ -35,8 +36,9 @@ impl OwnedIndex {
     /// Copies the rows of `points` unless it owns them, and lays them out.
     pub fn new(points: Points, algorithm: Algorithm, progress: &Progress) -> Result<Self> {
         let points = Arc::new(points.into_owned()?);
-        // SAFETY: the points stay where they are, unchanged, until the last `Arc` of them is dropped. One is kept beside
-        // the index, is never replaced and is dropped after it; nothing hands out the index or the long lifetime.
+        // SAFETY: the points stay where they are, unchanged, until the last `Arc` of them is
+        // dropped. One is kept beside the index, is never replaced and is dropped after it; nothing
+        // hands out the index or the long lifetime.
         let kept: &'static Points<'static> = unsafe { &*Arc::as_ptr(&points) };
         Ok(Self { index: index(kept, algorithm, progress)?, points })
     }

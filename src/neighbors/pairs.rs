@@ -1,11 +1,13 @@
 //! Brute force over all rows at half the product: a block of pairs serves both of its sides.
 //!
-//! The filter's accumulator of query i and row j, s = |c_j|² − 2 q_i·c_j, is that of query j and row i once the norms are
-//! exchanged, s + |c_i|² − |c_j|². So each pair of blocks is multiplied once, and a sum is offered to the shortlists of both. The two
-//! additions count as two more steps of the accumulation; [`super::filter`] allows for d + 8 and takes d + 5 at most.
+//! The filter's accumulator of query i and row j, s = |c_j|² − 2 q_i·c_j, is that of query j and row i once the
+//! norms are exchanged, s + |c_i|² − |c_j|². So each pair of blocks is multiplied once, and a sum is offered to
+//! the shortlists of both. The two additions count as two more steps of the accumulation; [`super::filter`] allows
+//! for d + 8 and takes d + 5 at most.
 //!
-//! The candidates of all rows are open at once, n × k of them. Blocks that lie side by side meet first, which soon tells how near a
-//! neighbour must be. Whether a pair passes depends on the order in which threads take the blocks, the neighbours do not.
+//! The candidates of all rows are open at once, n × k of them. Blocks that lie side by side meet first, which
+//! soon tells how near a neighbour must be. Whether a pair passes depends on the order in which threads take
+//! the blocks, the neighbours do not.
 
 use std::sync::Mutex;
 
@@ -33,8 +35,8 @@ const BYTES_IN_CACHE: usize = 256 * 1024;
 const FEWEST_COLUMNS: usize = 64;
 const FEWEST_ROWS: usize = 8 * BLOCK;
 
-/// Tiles of queries that are sent through all groups, and the least share of groups they must visit: where boxes rule out more than the
-/// other side of a pair saves, every query goes its own way.
+/// Tiles of queries that are sent through all groups, and the least share of groups they must visit: where boxes rule
+/// out more than the other side of a pair saves, every query goes its own way.
 const SAMPLED_TILES: usize = 6;
 const LEAST_VISITED: f64 = 0.7;
 
@@ -92,11 +94,17 @@ pub(super) fn search(
 
     meet_all(&blocks, rows, progress, |one, other| one.meet(other, brute, level))?;
 
-    write_in_order(&brute.order, k, BLOCK, |number, _, indices, squared| {
-        progress.check()?;
-        let mut block = blocks[number].lock().expect("no thread panics while it writes");
-        brute.finish(level, &mut block.scans, indices, squared)
-    })
+    write_in_order(
+        &brute.order,
+        k,
+        BLOCK,
+        || Ok(()),
+        |(), number, _, indices, squared| {
+            progress.check()?;
+            let mut block = blocks[number].lock().expect("no thread panics while it writes");
+            brute.finish(level, &mut block.scans, indices, squared)
+        },
+    )
 }
 
 impl<'b> Block<'b> {
@@ -229,7 +237,8 @@ impl<'b> Block<'b> {
         Ok(())
     }
 
-    /// The filter's sums of a tile of queries and some rows of this block; returns the number of rows, padding included.
+    /// The filter's sums of a tile of queries and some rows of this block; returns
+    /// the number of rows, padding included.
     fn sums(
         &self,
         brute: &Brute,
@@ -288,7 +297,8 @@ mod tests {
     #[test]
     fn both_sides_of_a_pair_find_what_each_finds_alone() {
         let progress = Progress::new();
-        // One block, an even and an odd number of them, the last one full or not; distances that are equal or all different.
+        // One block, an even and an odd number of them, the last one full or not;
+        // distances that are equal or all different.
         for (rows, levels) in [(190, 5), (2 * BLOCK, 1000), (2 * BLOCK + 1, 3), (5 * BLOCK - 7, 9)]
         {
             let x = Array2::from_shape_fn((rows, 11), |(i, j)| {

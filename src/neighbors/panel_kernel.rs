@@ -1,7 +1,7 @@
 //! The sums of [`super::panel_search`], with the comparison fused into them.
 //!
-//! Both sums take the same steps in the same order, and every step rounds monotonically: the squared gap between a query and a box
-//! never exceeds the squared distance of a row inside, as they are computed here.
+//! Both sums take the same steps in the same order, and every step rounds monotonically: the squared gap between a
+//! query and a box never exceeds the squared distance of a row inside, as they are computed here.
 
 use crate::simd::Level;
 
@@ -85,7 +85,8 @@ pub(super) fn reaching(
     }
 }
 
-/// The squared distances of a query from the rows of a panel. Bit r of the answer: that of row r is at most the threshold.
+/// The squared distances of a query from the rows of a panel. Bit r of the answer: that
+/// of row r is at most the threshold.
 ///
 /// `panel` has the entries of the rows column after column.
 #[inline(always)]

@@ -17,7 +17,7 @@ use super::filter_kernel::PANEL_ROWS;
 use super::leaves::Node;
 use super::panel_kernel::{TOGETHER, differences, gaps, reaching};
 use super::panel_tree::PanelTree;
-use super::queries::{NeighborIndex, Neighbors, Queries, Query, fill_in_order};
+use super::queries::{NeighborIndex, Neighbors, Queries, Query, write_in_order};
 use super::shortlist::Shortlist;
 use super::spatial_order::queries_nearby;
 
@@ -28,18 +28,18 @@ impl NeighborIndex for PanelTree<'_> {
     fn search(&self, queries: Queries, k: usize, progress: &Progress) -> Result<Neighbors> {
         let order = queries_nearby(&self.brute.order, queries, TOGETHER, progress)?;
         let level = Level::current();
-        fill_in_order(&order, k, QUERIES_PER_TASK, progress, |numbers, indices, squared| {
-            let mut buffers = Buffers::new(k)?;
+        let buffers = || Buffers::new(k);
+        write_in_order(&order, k, QUERIES_PER_TASK, buffers, |buffers, _, all, indices, squared| {
             let lines = indices.chunks_mut(TOGETHER * k).zip(squared.chunks_mut(TOGETHER * k));
-            for (numbers, (indices, squared)) in numbers.chunks(TOGETHER).zip(lines) {
+            for (numbers, (indices, squared)) in all.chunks(TOGETHER).zip(lines) {
                 progress.check()?;
                 let queries =
                     numbers.iter().map(|number| queries.get(self.brute.points, *number as usize));
-                let mut search = Search::new(self, queries, k, &mut buffers)?;
+                let mut search = Search::new(self, queries, k, buffers)?;
                 search.run(level)?;
                 self.brute.finish(level, &mut search.scans, indices, squared)?;
             }
-            Ok(())
+            progress.advance(all.len())
         })
     }
 }
@@ -198,7 +198,7 @@ impl<'s, 'b, 'q> Search<'s, 'b, 'q> {
         Ok(())
     }
 
-    /// How far the query looks that looks farthest, with room for the steps of [`Search::gap`].
+    /// The largest threshold, with room for the rounding of [`Search::gap`]: no query looks farther.
     #[inline(always)]
     fn reach(&self) -> f32 {
         self.thresholds.iter().copied().fold(-1.0, larger)

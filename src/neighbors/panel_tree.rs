@@ -1,10 +1,11 @@
 //! A tree of bounding boxes over the panels of [`Brute`], for rows that lie near a surface of few dimensions.
 //!
-//! A product compares a tile of queries with all rows of a group, though the box of the group meets few of the queries. Where boxes
-//! rule out most pairs it is faster to ask for each panel which queries need it ([`super::panel_search`]).
+//! A product compares a tile of queries with all rows of a group, though the box of the group meets few of the queries.
+//! Where boxes rule out most pairs it is faster to ask for each panel which queries need it ([`super::panel_search`]).
 //!
-//! Boxes lie around the rounded rows and need no slack. Subtraction, squaring and addition round monotonically, so the squared gap
-//! between a rounded query and a box, added up in the order of the columns, never exceeds the sum computed for a row inside.
+//! Boxes lie around the rounded rows and need no slack. Subtraction, squaring and addition round monotonically,
+//! so the squared gap between a rounded query and a box, added up in the order of the columns, never exceeds
+//! the sum computed for a row inside.
 
 use std::ops::Range;
 
@@ -18,8 +19,8 @@ use super::filter_kernel::PANEL_ROWS;
 use super::leaves::Node;
 use super::panel_kernel::{CLUSTER, Sides};
 
-/// Rows laid out for the product, and the boxes of the tree. Its leaves are clusters of panels, and each node halves its clusters as
-/// the order of the rows does.
+/// Rows laid out for the product, and the boxes of the tree. Its leaves are clusters of panels, and each node halves
+/// its clusters as the order of the rows does.
 #[derive(Debug)]
 pub(super) struct PanelTree<'a> {
     pub(super) brute: Brute<'a>,

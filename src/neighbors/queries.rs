@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use ndarray::Array2;
 use rayon::prelude::*;
 
-use crate::error::Result;
-use crate::matrix::try_zeros;
+use crate::error::{Error, Result};
+use crate::matrix::{par_zeros, try_zeros};
 use crate::points::Points;
 use crate::progress::Progress;
 
@@ -95,8 +95,8 @@ pub trait NeighborIndex: Sync {
     /// The k nearest rows of every query.
     fn search(&self, queries: Queries, k: usize, progress: &Progress) -> Result<Neighbors>;
 
-    /// The k nearest rows of each of the rows `centres`, itself left out, in ascending order of their numbers: for callers that
-    /// need no distances.
+    /// The k nearest rows of each of the rows `centres`, itself left out, in ascending order of their numbers:
+    /// for callers that need no distances.
     fn lists(&self, centres: &[u32], k: usize, progress: &Progress) -> Result<Array2<u32>> {
         let mut lists = self.search(Queries::Rows(centres), k, progress)?.indices;
         let rows = lists.as_slice_mut().expect("row-major");
@@ -118,8 +118,8 @@ pub(super) fn fill_blocks<F>(
 where
     F: Fn(Range<usize>, &mut [u32], &mut [f64]) -> Result<()> + Sync,
 {
-    let mut indices = try_zeros::<u32>(queries.saturating_mul(k))?;
-    let mut squared = try_zeros::<f64>(queries.saturating_mul(k))?;
+    let mut indices: Vec<u32> = par_zeros(queries.saturating_mul(k))?;
+    let mut squared: Vec<f64> = par_zeros(queries.saturating_mul(k))?;
     indices
         .par_chunks_mut(block * k)
         .zip(squared.par_chunks_mut(block * k))
@@ -132,78 +132,72 @@ where
     Ok(Neighbors::from_lines(k, indices, squared))
 }
 
-/// Fills the line of every query, in parallel blocks of at most `block` queries that follow each other in `order`, and tells
-/// of the progress.
-///
-/// `fill` gets the numbers of its queries and the lines to write.
-pub(super) fn fill_in_order<F>(
-    order: &[u32],
-    k: usize,
-    block: usize,
-    progress: &Progress,
-    fill: F,
-) -> Result<Neighbors>
-where
-    F: Fn(&[u32], &mut [u32], &mut [f64]) -> Result<()> + Sync,
-{
-    write_in_order(order, k, block, |_, numbers, indices, squared| {
-        fill(numbers, indices, squared)?;
-        progress.advance(numbers.len())
-    })
-}
-
 /// Writes the line of every query, in parallel blocks of at most `block` queries that follow each other in `order`.
 ///
-/// `write` gets the number of its block, the numbers of its queries and the lines to write.
-pub(super) fn write_in_order<F>(
+/// `scratch` makes what a thread needs for any number of blocks. `write` gets it, the number of its block, the numbers
+/// of its queries and the lines to write.
+pub(super) fn write_in_order<S, M, W>(
     order: &[u32],
     k: usize,
     block: usize,
-    write: F,
+    scratch: M,
+    write: W,
 ) -> Result<Neighbors>
 where
-    F: Fn(usize, &[u32], &mut [u32], &mut [f64]) -> Result<()> + Sync,
+    M: Fn() -> Result<S> + Sync,
+    W: Fn(&mut S, usize, &[u32], &mut [u32], &mut [f64]) -> Result<()> + Sync,
 {
     let all = order.len().saturating_mul(k);
-    let lines = Mutex::new((try_zeros::<u32>(all)?, try_zeros::<f64>(all)?));
-    order.par_chunks(block).enumerate().try_for_each(|(block, numbers)| {
-        let mut indices = try_zeros(numbers.len() * k)?;
-        let mut squared = try_zeros(numbers.len() * k)?;
-        write(block, numbers, &mut indices, &mut squared)?;
-        let (all_indices, all_squared) =
-            &mut *lines.lock().expect("no thread panics while it copies");
-        let found = indices.chunks_exact(k).zip(squared.chunks_exact(k));
-        for (number, (indices, squared)) in numbers.iter().zip(found) {
-            let line = *number as usize * k..(*number as usize + 1) * k;
-            all_indices[line.clone()].copy_from_slice(indices);
-            all_squared[line].copy_from_slice(squared);
-        }
-        Ok(())
-    })?;
+    let lines: Mutex<(Vec<u32>, Vec<f64>)> = Mutex::new((par_zeros(all)?, par_zeros(all)?));
+    let most = block.min(order.len()) * k;
+    let buffers = || Ok((scratch()?, try_zeros(most)?, try_zeros(most)?));
+    order.par_chunks(block).enumerate().try_for_each_init(
+        buffers,
+        |buffers, (block, numbers)| {
+            let (scratch, indices, squared) =
+                buffers.as_mut().map_err(|error: &mut Error| error.clone())?;
+            let (indices, squared) =
+                (&mut indices[..numbers.len() * k], &mut squared[..numbers.len() * k]);
+            write(scratch, block, numbers, indices, squared)?;
+            let (all_indices, all_squared) =
+                &mut *lines.lock().expect("no thread panics while it copies");
+            let found = indices.chunks_exact(k).zip(squared.chunks_exact(k));
+            for (number, (indices, squared)) in numbers.iter().zip(found) {
+                let line = *number as usize * k..(*number as usize + 1) * k;
+                all_indices[line.clone()].copy_from_slice(indices);
+                all_squared[line].copy_from_slice(squared);
+            }
+            Ok(())
+        },
+    )?;
     let (indices, squared) = lines.into_inner().expect("no thread panics while it copies");
     Ok(Neighbors::from_lines(k, indices, squared))
 }
 
-/// The same as [`fill_in_order`] for row numbers without distances.
-pub(super) fn fill_rows_in_order<F>(
+/// The same as [`write_in_order`] for row numbers without distances.
+pub(super) fn write_rows_in_order<S, M, W>(
     order: &[u32],
     k: usize,
     block: usize,
-    progress: &Progress,
-    fill: F,
+    scratch: M,
+    write: W,
 ) -> Result<Array2<u32>>
 where
-    F: Fn(&[u32], &mut [u32]) -> Result<()> + Sync,
+    M: Fn() -> Result<S> + Sync,
+    W: Fn(&mut S, &[u32], &mut [u32]) -> Result<()> + Sync,
 {
-    let lines = Mutex::new(try_zeros::<u32>(order.len().saturating_mul(k))?);
-    order.par_chunks(block).try_for_each(|numbers| {
-        let mut rows = try_zeros(numbers.len() * k)?;
-        fill(numbers, &mut rows)?;
+    let lines: Mutex<Vec<u32>> = Mutex::new(par_zeros(order.len().saturating_mul(k))?);
+    let most = block.min(order.len()) * k;
+    let buffers = || Ok((scratch()?, try_zeros(most)?));
+    order.par_chunks(block).try_for_each_init(buffers, |buffers, numbers| {
+        let (scratch, rows) = buffers.as_mut().map_err(|error: &mut Error| error.clone())?;
+        let rows = &mut rows[..numbers.len() * k];
+        write(scratch, numbers, rows)?;
         let lines = &mut *lines.lock().expect("no thread panics while it copies");
         for (number, rows) in numbers.iter().zip(rows.chunks_exact(k)) {
             lines[*number as usize * k..(*number as usize + 1) * k].copy_from_slice(rows);
         }
-        progress.advance(numbers.len())
+        Ok(())
     })?;
     let lines = lines.into_inner().expect("no thread panics while it copies");
     Ok(Array2::from_shape_vec((order.len(), k), lines).expect("one line of k per query"))

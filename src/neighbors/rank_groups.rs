@@ -1,7 +1,7 @@
 //! Ranks from any queries: a tile of them goes through all groups of rows.
 //!
-//! Boxes decide groups that are nearer or farther than all targets of a query as a whole, first around several groups, then around one.
-//! The others are compared row by row.
+//! Boxes decide groups that are nearer or farther than all targets of a query as a whole, first around several groups,
+//! then around one. The others are compared row by row.
 
 use std::ops::Range;
 

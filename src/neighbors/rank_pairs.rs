@@ -1,8 +1,8 @@
 //! Ranks from all rows at half the product: a block of pairs serves both of its sides.
 //!
-//! With both norms added, the filter's accumulator |c_i|² + |c_j|² − 2 c_i·c_j is the same from row i and from row j. So each pair of
-//! blocks is multiplied once, and the sums are compared with the bands of both. Adding the second norm counts as one more
-//! step of the accumulation; [`super::filter`] allows for d + 8 and takes d + 2.
+//! With both norms added, the filter's accumulator |c_i|² + |c_j|² − 2 c_i·c_j is the same from row i and from row j.
+//! So each pair of blocks is multiplied once, and the sums are compared with the bands of both. Adding the second norm
+//! counts as one more step of the accumulation; [`super::filter`] allows for d + 8 and takes d + 2.
 //!
 //! Counts are whole numbers: the order in which threads take the blocks does not matter.
 
@@ -28,7 +28,7 @@ use super::tally::tally_panel;
 const BLOCK: usize = 4 * STRIPE;
 const STRIPE: usize = MOST_PANELS * PANEL_ROWS;
 
-/// Fewest blocks for each thread: two that wait for each other's blocks gain nothing.
+/// Fewest blocks for each thread: threads that wait for each other's blocks gain nothing.
 const BLOCKS_PER_THREAD: usize = 4;
 
 /// Bytes of panels that all tiles of a block visit while they are in cache.
@@ -156,7 +156,8 @@ impl<'b> Block<'b> {
         }
     }
 
-    /// Multiplies a tile with at most `most` panels from a place on, and counts their rows for those of the tile, which it returns.
+    /// Multiplies a tile with at most `most` panels from a place on, and counts their rows for
+    /// those of the tile, which it returns.
     fn count_rows(
         &mut self,
         brute: &Brute,

@@ -121,8 +121,8 @@ impl<'q> Rankings<'q> {
         if self.scales[query] > 0.0 { single(self.lowered_norms[query]) } else { 0.0 }
     }
 
-    /// Compares the sums of some queries, the first panels of each line, with the bands of their targets, or those of one query with
-    /// the bands of some of its targets. The first sum is that of the row at the given place.
+    /// Compares the sums of some queries, the first panels of each line, with the bands of their targets, or those of
+    /// one query with the bands of some of its targets. The first sum is that of the row at the given place.
     #[inline]
     pub(super) fn count<const PLACES: usize>(
         &mut self,
@@ -184,7 +184,7 @@ impl<'q> Rankings<'q> {
             let (candidate, key) =
                 (Candidate { squared, index: row }, key(sum, self.scales[query]));
             for target in targets[0] as usize..targets[1] as usize {
-                // The query itself is counted always, and taken off in the end.
+                // The query itself is always counted, and taken off in the end.
                 let counts = itself || candidate <= self.targets[target];
                 self.counts[target] += u32::from(key >= self.lows[target] && counts);
             }

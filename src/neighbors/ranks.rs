@@ -4,9 +4,10 @@
 //! rank(i, j) = |{l ≠ i : (D(i, l), l) ≤ (D(i, j), j)}|
 //! ```
 //!
-//! by the (squared distance, index) that makes neighbours: the nearest neighbour has rank 1. Rows are only counted. The filter's
-//! accumulators decide most of them, and those too close to call get their exact distance. Where bounding boxes rule out many
-//! rows, each query goes its own way ([`super::rank_groups`]), elsewhere one product serves both rows of a pair ([`super::rank_pairs`]).
+//! by the (squared distance, index) that makes neighbours: the nearest neighbour has rank 1. Rows are only counted. The
+//! filter's accumulators decide most of them, and those too close to call get their exact distance. Where bounding
+//! boxes rule out many rows, each query goes its own way ([`super::rank_groups`]), elsewhere one product serves both
+//! rows of a pair ([`super::rank_pairs`]).
 
 use std::sync::Mutex;
 
@@ -75,8 +76,8 @@ pub fn ranks(
 
 /// What some queries add to their ranks among rows of which these are only a part.
 ///
-/// `points` are the rows from number `first` of a table on, and the targets of each query are rows of that table at known squared
-/// distances: ranks over all rows are the sums over its parts. `own` are the row numbers of the queries.
+/// `points` are the rows from number `first` of a table on, and the targets of each query are rows of that table at
+/// known squared distances: ranks over all rows are the sums over its parts. `own` are the row numbers of the queries.
 pub fn rank_parts(
     points: &Points,
     first: i64,

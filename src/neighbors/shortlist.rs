@@ -121,7 +121,7 @@ impl<'a> Shortlist<'a> {
 
 /// Halves an interval whose upper end has at least `count` sums below it.
 ///
-/// Not to the last bit: a bound that some more sums pass is a bound.
+/// Not to the last bit: a bound that some more sums pass is still a bound.
 #[inline(always)]
 fn bound(sums: &[[f32; WIDTH]], count: usize) -> f32 {
     let smaller = |a: f32, b: f32| if a < b { a } else { b };

@@ -17,8 +17,8 @@ use super::queries::Queries;
 /// Rows looked at for the column that varies most.
 const SAMPLE: usize = 64;
 
-/// The numbers of the rows, near ones near each other; halves are multiples of the first of `groups` rows, down to one group, whose
-/// halves are multiples of the next.
+/// The numbers of the rows, near ones near each other; halves are multiples of the first of `groups` rows, down to one
+/// group, whose halves are multiples of the next.
 pub(super) fn nearby(points: &Points, groups: &[usize], progress: &Progress) -> Result<Vec<u32>> {
     let mut rows = try_copied(0..points.len() as u32)?;
     let coordinate = |row: &u32, column: usize| points.row(*row as usize)[column];

@@ -7,8 +7,8 @@ use super::filter_kernel::PANEL_ROWS;
 #[cfg(target_arch = "x86_64")]
 use super::tally_kernel;
 
-/// Compares the sums of each query, the first panels of its line, with its own bands: adds the number below each band to
-/// `below`, and sets `close` to the sums that may lie in one, as bits. Says whether there are any.
+/// Compares the sums of each query, the first panels of its line, with its own bands: adds the number below each band
+/// to `below`, and sets `close` to the sums that may lie in one, as bits. Says whether there are any.
 #[inline]
 pub(super) fn tally_queries<const PLACES: usize, const PANELS: usize>(
     level: Level,
@@ -31,8 +31,8 @@ pub(super) fn tally_queries<const PLACES: usize, const PANELS: usize>(
     }
 }
 
-/// Compares the sums of some rows and a panel of queries, from the place `first` of each row's line on, with the bands of the
-/// panel, and sets `close` to the lanes of each row that may lie in one. Says whether there are any.
+/// Compares the sums of some rows and a panel of queries, from the place `first` of each row's line on, with the bands
+/// of the panel, and sets `close` to the lanes of each row that may lie in one. Says whether there are any.
 #[inline]
 pub(super) fn tally_panel<const PLACES: usize>(
     level: Level,

@@ -1,11 +1,12 @@
 //! Instruction sets chosen at run time, and eight doubles side by side.
 //!
-//! A [`Work`] is written once over any [`Vector`]. [`vectorized`] runs it with the vector of the current [`Level`]; a [`Kernel`]
-//! is bound to one vector already. Inside [`Vector::vectorize`] the whole kernel, all of it `#[inline(always)]`, is compiled
-//! for the vector's instructions.
+//! A [`Work`] is written once over any [`Vector`]. [`vectorized`] runs it with the vector of the current [`Level`]; a
+//! [`Kernel`] is bound to one vector already. Inside [`Vector::vectorize`] the whole kernel, all of it
+//! `#[inline(always)]`, is compiled for the vector's instructions.
 //!
-//! The level is the best that the processor has, or the one that the environment variable `SHOPCA_SIMD` names: `portable`,
-//! `avx2` or `avx512`. A level with instructions that not every processor has can only be made by asking the processor.
+//! The level is the best that the processor has, or the one that the environment variable `SHOPCA_SIMD`
+//! names: `portable`, `avx2` or `avx512`. A level with instructions that not every processor has can
+//! only be made by asking the processor.
 
 mod level;
 mod portable;
@@ -45,6 +46,31 @@ mod tests {
                     assert!(gap.abs() <= 4.0 * f64::EPSILON, "{number}: {found}, off by {gap}");
                 }
             }
+        }
+    }
+
+    struct Comparisons<'a>(&'a [f64; LANES], &'a [f64; LANES]);
+
+    impl Work for Comparisons<'_> {
+        type Output = (u32, u32, [f64; LANES]);
+
+        #[inline(always)]
+        fn run<V: Vector>(self) -> Self::Output {
+            let (a, b) = (V::load(self.0), V::load(self.1));
+            let mut chosen = [-1.0; LANES];
+            a.compress(a.below(b), &mut chosen);
+            (a.below(b), a.at_most(b), chosen)
+        }
+    }
+
+    #[test]
+    fn lanes_are_compared_and_those_chosen_come_first() {
+        let a = [1.0, 2.0, 3.0, 4.0, 5.0, f64::NAN, 0.0, -7.0];
+        let b = [1.5, 2.0, 2.5, f64::INFINITY, 5.0, 1.0, -0.0, -6.0];
+        for level in Level::available() {
+            let (below, at_most, chosen) = level.vectorized(Comparisons(&a, &b));
+            assert_eq!((below, at_most), (0b1000_1001, 0b1101_1011));
+            assert_eq!(chosen[..3], [1.0, 4.0, -7.0]);
         }
     }
 }

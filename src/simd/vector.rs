@@ -16,6 +16,9 @@ pub(crate) trait Kernel {
 /// Doubles side by side: one AVX-512 register of doubles.
 pub(crate) const LANES: usize = 8;
 
+/// A bit for each lane.
+const ALL_LANES: u32 = (1 << LANES) - 1;
+
 /// Eight doubles: one of each of eight problems, or eight columns of one.
 ///
 /// Code that is generic over a vector may use it freely: only [`Level::dispatch`](super::Level::dispatch) and
@@ -23,8 +26,9 @@ pub(crate) const LANES: usize = 8;
 ///
 /// # Safety
 ///
-/// The type must have the size of eight doubles and at most the alignment of a [`CacheLine`], and any eight doubles must be a
-/// value of it. If it needs instructions that not every processor has, nothing outside of this folder may name it.
+/// The type must have the size of eight doubles and at most the alignment of a [`CacheLine`], and any
+/// eight doubles must be a value of it. If it needs instructions that not every processor has, nothing
+/// outside of this folder may name it.
 pub(crate) unsafe trait Vector:
     'static
     + Copy
@@ -75,16 +79,38 @@ pub(crate) unsafe trait Vector:
     /// `yes` where self < bound, `no` elsewhere.
     fn if_below(self, bound: Self, yes: Self, no: Self) -> Self;
 
+    /// A bit for each lane that is below the other's.
+    #[inline(always)]
+    fn below(self, other: Self) -> u32 {
+        bits(|lane| self.lanes()[lane] < other.lanes()[lane])
+    }
+
+    /// A bit for each lane that is at most the other's.
+    #[inline(always)]
+    fn at_most(self, other: Self) -> u32 {
+        bits(|lane| self.lanes()[lane] <= other.lanes()[lane])
+    }
+
     /// Whether a lane is below the other's.
     #[inline(always)]
     fn any_below(self, other: Self) -> bool {
-        (0..LANES).any(|lane| self.lanes()[lane] < other.lanes()[lane])
+        self.below(other) != 0
     }
 
     /// Whether every lane is below the other's.
     #[inline(always)]
     fn all_below(self, other: Self) -> bool {
-        (0..LANES).all(|lane| self.lanes()[lane] < other.lanes()[lane])
+        self.below(other) == ALL_LANES
+    }
+
+    /// Writes the lanes whose bits are set side by side. What comes behind them is overwritten too.
+    #[inline(always)]
+    fn compress(self, chosen: u32, to: &mut [f64; LANES]) {
+        let mut count = 0;
+        for lane in 0..LANES {
+            to[count] = self.lanes()[lane];
+            count += (chosen >> lane & 1) as usize;
+        }
     }
 
     #[inline(always)]
@@ -133,6 +159,16 @@ pub(crate) unsafe trait Vector:
     fn largest(self) -> f64 {
         self.lanes().iter().copied().fold(f64::NEG_INFINITY, f64::max)
     }
+}
+
+/// A bit for each lane in which something holds.
+#[inline(always)]
+fn bits(holds: impl Fn(usize) -> bool) -> u32 {
+    let mut bits = 0;
+    for lane in 0..LANES {
+        bits |= u32::from(holds(lane)) << lane;
+    }
+    bits
 }
 
 /// Eight doubles in one cache line, where the kind of vector does not matter.

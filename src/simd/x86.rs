@@ -53,7 +53,7 @@ arithmetic!(Avx512; a, b;
     Self(intrinsic!(_mm512_mul_pd(a.0, b.0))),
     Self(intrinsic!(_mm512_sub_pd(_mm512_set1_pd(-0.0), a.0))));
 
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,popcnt")]
 fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
@@ -133,8 +133,8 @@ unsafe impl Vector for Avx512 {
         Self(intrinsic!(_mm512_sqrt_pd(self.0)))
     }
 
-    /// Two steps of Newton's method, each of which doubles the 14 correct bits of the processor's estimate: faster than a
-    /// square root and a division.
+    /// Two steps of Newton's method, each of which doubles the 14 correct bits of the processor's estimate: faster
+    /// than a square root and a division.
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {
         let mut inverse = Self(intrinsic!(_mm512_rsqrt14_pd(self.0)));
@@ -178,13 +178,21 @@ unsafe impl Vector for Avx512 {
     }
 
     #[inline(always)]
-    fn any_below(self, other: Self) -> bool {
-        intrinsic!(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0) != 0)
+    fn below(self, other: Self) -> u32 {
+        intrinsic!(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0)).into()
     }
 
     #[inline(always)]
-    fn all_below(self, other: Self) -> bool {
-        intrinsic!(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0) == 0xff)
+    fn at_most(self, other: Self) -> u32 {
+        intrinsic!(_mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0)).into()
+    }
+
+    #[inline(always)]
+    fn compress(self, chosen: u32, to: &mut [f64; LANES]) {
+        intrinsic!(_mm512_storeu_pd(
+            to.as_mut_ptr(),
+            _mm512_maskz_compress_pd(chosen as u8, self.0)
+        ))
     }
 
     #[inline(always)]
@@ -230,13 +238,13 @@ fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-/// A bit for each lane of `a` below that of `b`.
+/// A bit for each lane of `a` for which a comparison with that of `b` holds.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn below_avx2(a: Avx2, b: Avx2) -> i32 {
-    let low = _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(a.0[0], b.0[0]));
-    let high = _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(a.0[1], b.0[1]));
-    low | high << 4
+fn compare_avx2<const HOW: i32>(a: Avx2, b: Avx2) -> u32 {
+    let low = _mm256_movemask_pd(_mm256_cmp_pd::<HOW>(a.0[0], b.0[0]));
+    let high = _mm256_movemask_pd(_mm256_cmp_pd::<HOW>(a.0[1], b.0[1]));
+    (low | high << 4) as u32
 }
 
 /// The transpose of four rows of four.
@@ -346,13 +354,13 @@ unsafe impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn any_below(self, other: Self) -> bool {
-        intrinsic!(below_avx2(self, other) != 0)
+    fn below(self, other: Self) -> u32 {
+        intrinsic!(compare_avx2::<_CMP_LT_OQ>(self, other))
     }
 
     #[inline(always)]
-    fn all_below(self, other: Self) -> bool {
-        intrinsic!(below_avx2(self, other) == 0xff)
+    fn at_most(self, other: Self) -> u32 {
+        intrinsic!(compare_avx2::<_CMP_LE_OQ>(self, other))
     }
 
     #[inline(always)]
