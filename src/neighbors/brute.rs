@@ -17,7 +17,7 @@ use crate::simd::Level;
 use super::bounding_boxes::{BoundingBoxes, Probe};
 use super::candidate::{Candidate, Nearest, squared_distance};
 use super::filter::{EVERY_ROW, Filter, Gauge, pack, single};
-use super::filter_kernel::{self, Found, MOST_ROWS, PANEL_ROWS, rows_per_tile};
+use super::filter_kernel::{self, Found, MOST_ROWS, PANEL_ROWS, ones, rows_per_tile};
 use super::panel_kernel::CLUSTER;
 use super::queries::{Query, write_line};
 use super::shortlist::Shortlist;
@@ -150,10 +150,7 @@ impl<'a> Brute<'a> {
             found,
         ) {
             first += panel * PANEL_ROWS;
-            let mut rows = found.rows;
-            while rows != 0 {
-                let q = rows.trailing_zeros() as usize;
-                rows &= rows - 1;
+            for q in ones(found.rows.into()) {
                 let scan = &mut tile.scans[q];
                 scan.shortlist.append(level, &found.sums[q], found.passed[q], first as u32);
                 if scan.is_full() {

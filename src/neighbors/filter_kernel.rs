@@ -7,7 +7,7 @@ use crate::simd::Level;
 
 /// Points side by side in one panel: two AVX-512 registers; narrower kernels take it half by half.
 pub(super) const PANEL_ROWS: usize = 32;
-const HALF: usize = PANEL_ROWS / 2;
+pub(super) const HALF: usize = PANEL_ROWS / 2;
 
 /// Queries the widest kernel takes at once.
 pub(super) const MOST_ROWS: usize = 12;
@@ -60,10 +60,10 @@ pub(super) fn first_passing(
         },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2(_) => unsafe {
-            x86::first_passing_avx2(packed, panels, norms, thresholds, found)
-        },
-        Level::Portable => first_passing_portable(packed, panels, norms, thresholds, found),
+        Level::Avx2(_) => unsafe { first_passing_avx2(packed, panels, norms, thresholds, found) },
+        Level::Portable => {
+            first_passing_portable::<3, false>(packed, panels, norms, thresholds, found)
+        }
     }
 }
 
@@ -87,12 +87,43 @@ pub(super) fn all_sums<const PLACES: usize>(
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Level::Avx2(_) => unsafe { all_sums_avx2(packed, panels, norms, added, sums) },
-        Level::Portable => all_sums_portable::<3, PLACES>(packed, panels, norms, added, sums),
+        Level::Portable => {
+            all_sums_portable::<3, false, PLACES>(packed, panels, norms, added, sums)
+        }
     }
 }
 
+/// The sums of a tile of queries and half a panel, from place `half` on.
 #[inline(always)]
-fn all_sums_portable<const ROWS: usize, const PLACES: usize>(
+pub(super) fn half_sums<const ROWS: usize, const FUSED: bool>(
+    norms: &[f32; PANEL_ROWS],
+    panel: &[[f32; PANEL_ROWS]],
+    half: usize,
+    factors: &[[f32; ROWS]],
+) -> [[f32; HALF]; ROWS] {
+    let mut sums = [[0.0; HALF]; ROWS];
+    for q in 0..ROWS {
+        sums[q].copy_from_slice(&norms[half..half + HALF]);
+    }
+    for (column, factors) in panel.iter().zip(factors) {
+        let column = &column[half..half + HALF];
+        for q in 0..ROWS {
+            for lane in 0..HALF {
+                let (sum, factor) = (&mut sums[q][lane], factors[q]);
+                // Where there is no such instruction, a fused step is a slow call.
+                *sum = if FUSED {
+                    column[lane].mul_add(factor, *sum)
+                } else {
+                    column[lane] * factor + *sum
+                };
+            }
+        }
+    }
+    sums
+}
+
+#[inline(always)]
+fn all_sums_portable<const ROWS: usize, const FUSED: bool, const PLACES: usize>(
     packed: &[f32],
     panels: &[f32],
     norms: &[f32],
@@ -101,26 +132,20 @@ fn all_sums_portable<const ROWS: usize, const PLACES: usize>(
 ) {
     let (factors, _) = packed.as_chunks::<ROWS>();
     let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
-    let (norms, _) = norms.as_chunks::<HALF>();
-    for (number, norms) in norms.iter().enumerate() {
-        let (panel, half) = (number / 2, number % 2 * HALF);
-        let mut registers = [*norms; ROWS];
-        for (column, factors) in columns[panel * factors.len()..].iter().zip(factors) {
+    let (norms, _) = norms.as_chunks::<PANEL_ROWS>();
+    for (number, (panel, norms)) in columns.chunks_exact(factors.len()).zip(norms).enumerate() {
+        for half in [0, HALF] {
+            let found = half_sums::<ROWS, FUSED>(norms, panel, half, factors);
             for q in 0..ROWS {
-                for lane in 0..HALF {
-                    registers[q][lane] += column[half + lane] * factors[q];
-                }
+                let all = found[q].map(|sum| sum + added[q]);
+                sums[q][number * PANEL_ROWS + half..][..HALF].copy_from_slice(&all);
             }
-        }
-        for q in 0..ROWS {
-            let all = registers[q].map(|sum| sum + added[q]);
-            sums[q][number * HALF..][..HALF].copy_from_slice(&all);
         }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn all_sums_avx2<const PLACES: usize>(
     packed: &[f32],
     panels: &[f32],
@@ -128,52 +153,71 @@ fn all_sums_avx2<const PLACES: usize>(
     added: &[f32; MOST_ROWS],
     sums: &mut [[f32; PLACES]; MOST_ROWS],
 ) {
-    all_sums_portable::<6, PLACES>(packed, panels, norms, added, sums);
+    all_sums_portable::<6, true, PLACES>(packed, panels, norms, added, sums);
 }
 
-fn first_passing_portable(
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn first_passing_avx2(
     packed: &[f32],
     panels: &[f32],
     norms: &[f32],
     thresholds: &[f32; MOST_ROWS],
     found: &mut Found,
 ) -> Option<usize> {
-    const ROWS: usize = 3;
+    first_passing_portable::<6, true>(packed, panels, norms, thresholds, found)
+}
+
+#[inline(always)]
+fn first_passing_portable<const ROWS: usize, const FUSED: bool>(
+    packed: &[f32],
+    panels: &[f32],
+    norms: &[f32],
+    thresholds: &[f32; MOST_ROWS],
+    found: &mut Found,
+) -> Option<usize> {
     let (factors, _) = packed.as_chunks::<ROWS>();
     let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
     let (norms, _) = norms.as_chunks::<PANEL_ROWS>();
     columns.chunks_exact(factors.len()).zip(norms).position(|(panel, norms)| {
-        found.rows = 0;
-        found.passed[..ROWS].fill(0);
+        let mut any = false;
         for half in [0, HALF] {
-            let mut registers = [[0.0; HALF]; ROWS];
+            let sums = half_sums::<ROWS, FUSED>(norms, panel, half, factors);
             for q in 0..ROWS {
-                registers[q].copy_from_slice(&norms[half..half + HALF]);
-            }
-            for (column, factors) in panel.iter().zip(factors) {
-                let column = &column[half..half + HALF];
-                for q in 0..ROWS {
-                    for lane in 0..HALF {
-                        registers[q][lane] += column[lane] * factors[q];
-                    }
+                for sum in sums[q] {
+                    any |= sum <= thresholds[q];
                 }
-            }
-            for q in 0..ROWS {
-                let mut bits = 0;
-                for (lane, sum) in registers[q].iter().enumerate() {
-                    bits |= u32::from(*sum <= thresholds[q]) << lane;
-                }
-                found.passed[q] |= bits << half;
-                found.sums[q][half..half + HALF].copy_from_slice(&registers[q]);
-                found.rows |= u16::from(bits != 0) << q;
+                found.sums[q][half..half + HALF].copy_from_slice(&sums[q]);
             }
         }
-        found.rows != 0
+        if any {
+            found.rows = 0;
+            for q in 0..ROWS {
+                found.passed[q] = bits(|lane| found.sums[q][lane] <= thresholds[q]);
+                found.rows |= u16::from(found.passed[q] != 0) << q;
+            }
+        }
+        any
+    })
+}
+
+/// The lanes of a panel for which something holds.
+pub(super) fn bits(holds: impl Fn(usize) -> bool) -> u32 {
+    (0..PANEL_ROWS).fold(0, |bits, lane| bits | u32::from(holds(lane)) << lane)
+}
+
+/// The places of the bits that are set, ascending.
+#[inline]
+pub(super) fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then(|| bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        place
     })
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::halves;
+pub(super) use x86::{halves, panel_sums, store};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -188,6 +232,36 @@ mod x86 {
         unsafe { [_mm512_loadu_ps(values.as_ptr()), _mm512_loadu_ps(values.as_ptr().add(HALF))] }
     }
 
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(in super::super) fn store(sums: [__m512; 2], out: &mut [f32; PANEL_ROWS]) {
+        // SAFETY: the two halves of an array of thirty-two floats.
+        unsafe {
+            _mm512_storeu_ps(out.as_mut_ptr(), sums[0]);
+            _mm512_storeu_ps(out.as_mut_ptr().add(HALF), sums[1]);
+        }
+    }
+
+    /// The sums of a tile of queries and a panel.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(in super::super) fn panel_sums(
+        norms: &[f32; PANEL_ROWS],
+        panel: &[[f32; PANEL_ROWS]],
+        factors: &[[f32; MOST_ROWS]],
+    ) -> [[__m512; 2]; MOST_ROWS] {
+        let mut sums = [halves(norms); MOST_ROWS];
+        for (column, factors) in panel.iter().zip(factors) {
+            let column = halves(column);
+            for q in 0..MOST_ROWS {
+                let factor = _mm512_set1_ps(factors[q]);
+                sums[q][0] = _mm512_fmadd_ps(column[0], factor, sums[q][0]);
+                sums[q][1] = _mm512_fmadd_ps(column[1], factor, sums[q][1]);
+            }
+        }
+        sums
+    }
+
     #[target_feature(enable = "avx512f")]
     pub(super) fn first_passing_avx512(
         packed: &[f32],
@@ -196,50 +270,35 @@ mod x86 {
         thresholds: &[f32; MOST_ROWS],
         found: &mut Found,
     ) -> Option<usize> {
-        const ROWS: usize = 12;
-        let (factors, _) = packed.as_chunks::<ROWS>();
+        let (factors, _) = packed.as_chunks::<MOST_ROWS>();
         let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
         let (norms, _) = norms.as_chunks::<PANEL_ROWS>();
         for (number, (panel, norms)) in columns.chunks_exact(factors.len()).zip(norms).enumerate() {
-            let mut registers = [halves(norms); ROWS];
-            for (column, factors) in panel.iter().zip(factors) {
-                let column = halves(column);
-                for q in 0..ROWS {
-                    let factor = _mm512_set1_ps(factors[q]);
-                    registers[q][0] = _mm512_fmadd_ps(column[0], factor, registers[q][0]);
-                    registers[q][1] = _mm512_fmadd_ps(column[1], factor, registers[q][1]);
-                }
-            }
+            let sums = panel_sums(norms, panel, factors);
             // Each comparison looks only at lanes where all before it failed: no masks to be joined.
             let mut failed = [u16::MAX; 2];
-            for q in 0..ROWS {
+            for q in 0..MOST_ROWS {
                 let threshold = _mm512_set1_ps(thresholds[q]);
                 for half in 0..2 {
                     failed[half] = _mm512_mask_cmp_ps_mask::<_CMP_NLE_UQ>(
                         failed[half],
-                        registers[q][half],
+                        sums[q][half],
                         threshold,
                     );
                 }
+                // Kept whether they pass or not: registers that are used below would be moved to the stack here.
+                store(sums[q], &mut found.sums[q]);
             }
             if failed[0] & failed[1] == u16::MAX {
                 continue;
             }
             found.rows = 0;
-            for q in 0..ROWS {
+            for q in 0..MOST_ROWS {
                 let threshold = _mm512_set1_ps(thresholds[q]);
-                let mask = |half: usize| {
-                    u32::from(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(registers[q][half], threshold))
-                };
-                let passed = mask(0) | mask(1) << HALF;
-                found.passed[q] = passed;
-                found.rows |= u16::from(passed != 0) << q;
-                let sums = found.sums[q].as_mut_ptr();
-                // SAFETY: the two halves of an array of thirty-two floats.
-                unsafe {
-                    _mm512_storeu_ps(sums, registers[q][0]);
-                    _mm512_storeu_ps(sums.add(HALF), registers[q][1]);
-                }
+                let [low, high] = halves(&found.sums[q])
+                    .map(|sums| u32::from(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(sums, threshold)));
+                found.passed[q] = low | high << HALF;
+                found.rows |= u16::from(found.passed[q] != 0) << q;
             }
             return Some(number);
         }
@@ -254,89 +313,17 @@ mod x86 {
         added: &[f32; MOST_ROWS],
         sums: &mut [[f32; PLACES]; MOST_ROWS],
     ) {
-        const ROWS: usize = 12;
-        let (factors, _) = packed.as_chunks::<ROWS>();
+        let (factors, _) = packed.as_chunks::<MOST_ROWS>();
         let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
         let (norms, _) = norms.as_chunks::<PANEL_ROWS>();
         for (number, (panel, norms)) in columns.chunks_exact(factors.len()).zip(norms).enumerate() {
-            let mut registers = [halves(norms); ROWS];
-            for (column, factors) in panel.iter().zip(factors) {
-                let column = halves(column);
-                for q in 0..ROWS {
-                    let factor = _mm512_set1_ps(factors[q]);
-                    registers[q][0] = _mm512_fmadd_ps(column[0], factor, registers[q][0]);
-                    registers[q][1] = _mm512_fmadd_ps(column[1], factor, registers[q][1]);
-                }
-            }
-            for q in 0..ROWS {
-                let (out, _) = sums[q][number * PANEL_ROWS..].as_chunks_mut::<HALF>();
-                for (sums, out) in registers[q].into_iter().zip(out) {
-                    let sums = _mm512_add_ps(sums, _mm512_set1_ps(added[q]));
-                    // SAFETY: an array of sixteen floats.
-                    unsafe { _mm512_storeu_ps(out.as_mut_ptr(), sums) };
-                }
+            let found = panel_sums(norms, panel, factors);
+            for q in 0..MOST_ROWS {
+                let added = _mm512_set1_ps(added[q]);
+                let found = found[q].map(|sums| _mm512_add_ps(sums, added));
+                store(found, &mut sums[q].as_chunks_mut::<PANEL_ROWS>().0[number]);
             }
         }
-    }
-
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) fn first_passing_avx2(
-        packed: &[f32],
-        panels: &[f32],
-        norms: &[f32],
-        thresholds: &[f32; MOST_ROWS],
-        found: &mut Found,
-    ) -> Option<usize> {
-        const ROWS: usize = 6;
-        // SAFETY: the two quarters from `half` on of an array of thirty-two floats.
-        let quarters = |values: &[f32; PANEL_ROWS], half: usize| unsafe {
-            let values = values.as_ptr().add(half);
-            [_mm256_loadu_ps(values), _mm256_loadu_ps(values.add(HALF / 2))]
-        };
-        let (factors, _) = packed.as_chunks::<ROWS>();
-        let (columns, _) = panels.as_chunks::<PANEL_ROWS>();
-        let (norms, _) = norms.as_chunks::<PANEL_ROWS>();
-        for (number, (panel, norms)) in columns.chunks_exact(factors.len()).zip(norms).enumerate() {
-            found.rows = 0;
-            for half in [0, HALF] {
-                let mut registers = [quarters(norms, half); ROWS];
-                for (column, factors) in panel.iter().zip(factors) {
-                    let column = quarters(column, half);
-                    for q in 0..ROWS {
-                        let factor = _mm256_set1_ps(factors[q]);
-                        registers[q][0] = _mm256_fmadd_ps(column[0], factor, registers[q][0]);
-                        registers[q][1] = _mm256_fmadd_ps(column[1], factor, registers[q][1]);
-                    }
-                }
-                let mut here = 0;
-                for q in 0..ROWS {
-                    let threshold = _mm256_set1_ps(thresholds[q]);
-                    let mask = |quarter: usize| {
-                        let below = _mm256_cmp_ps::<_CMP_LE_OQ>(registers[q][quarter], threshold);
-                        _mm256_movemask_ps(below) as u32
-                    };
-                    let bits = mask(0) | mask(1) << (HALF / 2);
-                    found.passed[q] = (found.passed[q] & !(0xffff << half)) | bits << half;
-                    here |= u16::from(bits != 0) << q;
-                }
-                found.rows |= here;
-                if here == 0 {
-                    continue;
-                }
-                for q in 0..ROWS {
-                    let sums = found.sums[q][half..].as_mut_ptr();
-                    // SAFETY: two quarters of an array of thirty-two floats.
-                    unsafe {
-                        _mm256_storeu_ps(sums, registers[q][0]);
-                        _mm256_storeu_ps(sums.add(HALF / 2), registers[q][1]);
-                    }
-                }
-            }
-            if found.rows != 0 {
-                return Some(number);
-            }
-        }
-        None
     }
 }
 

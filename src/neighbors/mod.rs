@@ -18,6 +18,7 @@ mod leaf_search;
 mod leaves;
 mod meetings;
 mod owned;
+mod pair_kernel;
 mod pairs;
 mod panel_kernel;
 mod panel_search;

@@ -9,6 +9,7 @@
 //! soon tells how near a neighbour must be. Whether a pair passes depends on the order in which threads take
 //! the blocks, the neighbours do not.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use rayon::prelude::*;
@@ -16,12 +17,13 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::matrix::{try_with_capacity, try_zeros};
 use crate::progress::Progress;
-use crate::simd::{Level, Vector, Work};
+use crate::simd::Level;
 
 use super::brute::{Brute, Scan, patience};
 use super::filter::pack;
-use super::filter_kernel::{MOST_ROWS, PANEL_ROWS, all_sums, rows_per_tile};
+use super::filter_kernel::{Found, MOST_ROWS, PANEL_ROWS, first_passing, ones, rows_per_tile};
 use super::meetings::meet_all;
+use super::pair_kernel::{Limits, Met, first_meeting};
 use super::queries::{Neighbors, Queries, write_in_order};
 use super::shortlist::Shortlist;
 
@@ -31,8 +33,9 @@ const BLOCK: usize = 192;
 /// Bytes of panels that all tiles of a block visit while they are in cache.
 const BYTES_IN_CACHE: usize = 256 * 1024;
 
-/// Fewest columns and rows for which one product for both sides is faster (`benches/half_product.py`).
-const FEWEST_COLUMNS: usize = 64;
+/// Fewest columns and rows for which one product for both sides is faster (`benches/half_product.py`); also half as
+/// many columns as neighbours, since each candidate costs the same work in any number of columns.
+const FEWEST_COLUMNS: usize = 16;
 const FEWEST_ROWS: usize = 8 * BLOCK;
 
 /// Tiles of queries that are sent through all groups, and the least share of groups they must visit: where boxes rule
@@ -49,12 +52,15 @@ struct Block<'b> {
     /// The thresholds of the scans, and the largest s + |c_i|² of a neighbour for each; −∞ for missing rows.
     thresholds: [f32; BLOCK],
     limits: [f32; BLOCK],
+    /// |c_i|² of each row, NaN for missing ones.
+    norms: [f32; BLOCK],
 }
 
 /// Whether all neighbours are found sooner with one product for both sides of a pair.
 pub(super) fn pays(brute: &Brute, k: usize, progress: &Progress) -> Result<bool> {
     let (rows, columns) = (brute.order.len(), brute.points.dim());
-    if columns < FEWEST_COLUMNS || rows < FEWEST_ROWS || !brute.filter.bound.is_finite() {
+    if columns < FEWEST_COLUMNS.max(k / 2) || rows < FEWEST_ROWS || !brute.filter.bound.is_finite()
+    {
         return Ok(false);
     }
     let tile = rows_per_tile(Level::current());
@@ -139,43 +145,57 @@ impl<'b> Block<'b> {
             packed,
             thresholds: [f32::NEG_INFINITY; BLOCK],
             limits: [f32::NEG_INFINITY; BLOCK],
+            norms: [f32::NAN; BLOCK],
         };
         for at in 0..block.scans.len() {
-            block.look_again(brute, at);
+            block.norms[at] = brute.norms[first + at];
+            block.look_again(at);
         }
         Ok(block)
     }
 
     /// Takes over what a scan has learnt.
-    fn look_again(&mut self, brute: &Brute, at: usize) {
+    fn look_again(&mut self, at: usize) {
         let threshold = self.scans[at].threshold;
         self.thresholds[at] = threshold;
-        let limit = f64::from(threshold) + f64::from(brute.norms[self.first + at]);
+        let limit = f64::from(threshold) + f64::from(self.norms[at]);
         self.limits[at] = (limit as f32).next_up();
     }
 
     fn thin_out_if_full(&mut self, brute: &Brute, level: Level, at: usize) -> Result<()> {
         if self.scans[at].is_full() {
             brute.thin_out(level, &mut self.scans[at])?;
-            self.look_again(brute, at);
+            self.look_again(at);
         }
         Ok(())
     }
 
     /// Offers the rows of this block to each other.
     fn meet_itself(&mut self, brute: &Brute, level: Level) -> Result<()> {
-        let mut sums = [[0.0; BLOCK]; MOST_ROWS];
+        let (dim, rows) = (brute.points.dim(), rows_per_tile(level));
+        let end = (self.first + BLOCK).min(brute.norms.len());
+        let mut found = Found::default();
         for tile in 0..self.packed.len() {
-            let at = tile * rows_per_tile(level);
-            let count = self.sums(brute, level, &self.packed[tile], 0..BLOCK, &mut sums);
-            for q in 0..rows_per_tile(level).min(self.scans.len() - at) {
-                for panel in 0..count / PANEL_ROWS {
-                    let sums = panel_of(&sums[q], panel);
-                    let passed = bits(|lane| sums[lane] <= self.thresholds[at + q]);
-                    let place = (self.first + panel * PANEL_ROWS) as u32;
-                    self.scans[at + q].shortlist.append(level, sums, passed, place);
-                    self.thin_out_if_full(brute, level, at + q)?;
+            let mut thresholds = of_tile(level, tile, &self.thresholds, f32::NEG_INFINITY);
+            let mut first = self.first;
+            loop {
+                let (panels, norms) =
+                    (&brute.panels[first * dim..end * dim], &brute.norms[first..end]);
+                let packed = &self.packed[tile];
+                let Some(panel) =
+                    first_passing(level, packed, panels, norms, &thresholds, &mut found)
+                else {
+                    break;
+                };
+                first += panel * PANEL_ROWS;
+                for q in ones(found.rows.into()) {
+                    let at = tile * rows + q;
+                    let (sums, passed) = (&found.sums[q], found.passed[q]);
+                    self.scans[at].shortlist.append(level, sums, passed, first as u32);
+                    self.thin_out_if_full(brute, level, at)?;
+                    thresholds[q] = self.thresholds[at];
                 }
+                first += PANEL_ROWS;
             }
         }
         Ok(())
@@ -183,107 +203,68 @@ impl<'b> Block<'b> {
 
     /// Offers the rows of two blocks to each other.
     fn meet(&mut self, other: &mut Self, brute: &Brute, level: Level) -> Result<()> {
-        let mut sums = [[0.0; BLOCK]; MOST_ROWS];
-        let rows = rows_per_tile(level);
         let affordable = BYTES_IN_CACHE / (brute.points.dim() * size_of::<f32>());
         let step = affordable.next_multiple_of(PANEL_ROWS).min(BLOCK);
+        let mut met = Met::default();
         for start in (0..other.scans.len()).step_by(step) {
             for tile in 0..self.packed.len() {
-                let at = tile * rows;
                 let places = start..(start + step).min(BLOCK);
-                let count = other.sums(brute, level, &self.packed[tile], places, &mut sums);
-                for q in 0..rows.min(self.scans.len() - at) {
-                    for panel in 0..count / PANEL_ROWS {
-                        let sums = panel_of(&sums[q], panel);
-                        self.offer(at + q, other, start + panel * PANEL_ROWS, sums, brute, level)?;
-                    }
-                }
+                self.offer(tile, other, places, brute, level, &mut met)?;
             }
         }
         Ok(())
     }
 
-    /// Offers the panel from `place` of the other block to query `at` of this one, and the query to its rows.
-    #[inline]
+    /// Offers some rows of the other block to a tile of queries of this one, and the queries to those rows.
     fn offer(
         &mut self,
-        at: usize,
+        tile: usize,
         other: &mut Self,
-        place: usize,
-        sums: &[f32; PANEL_ROWS],
+        mut places: Range<usize>,
         brute: &Brute,
         level: Level,
+        met: &mut Met,
     ) -> Result<()> {
-        let (threshold, norm) = (self.thresholds[at], brute.norms[self.first + at]);
-        let limits = panel_of(&other.limits, place / PANEL_ROWS);
-        if !level.vectorized(AnyPasses { sums, threshold, norm, limits }) {
-            return Ok(());
+        let (dim, rows) = (brute.points.dim(), rows_per_tile(level));
+        places.end = places.end.min(brute.norms.len() - other.first);
+        let mut thresholds = of_tile(level, tile, &self.thresholds, f32::NEG_INFINITY);
+        let norms = of_tile(level, tile, &self.norms, f32::NAN);
+        loop {
+            let (first, end) = (other.first + places.start, other.first + places.end);
+            let limits =
+                Limits { queries: &thresholds, added: &norms, rows: &other.limits[places.clone()] };
+            let (panels, sums) = (&brute.panels[first * dim..end * dim], &brute.norms[first..end]);
+            let packed = &self.packed[tile];
+            let Some(panel) = first_meeting(level, packed, panels, sums, &limits, met) else {
+                return Ok(());
+            };
+            let place = places.start + panel * PANEL_ROWS;
+            for q in ones(met.queries.into()) {
+                let (at, sums) = (tile * rows + q, &met.sums[q]);
+                if met.passed[q] != 0 {
+                    let first = (other.first + place) as u32;
+                    self.scans[at].shortlist.append(level, sums, met.passed[q], first);
+                    self.thin_out_if_full(brute, level, at)?;
+                    thresholds[q] = self.thresholds[at];
+                }
+                for lane in ones(met.wanted[q]) {
+                    let row = place + lane;
+                    let sum = sums[lane] + norms[q] - other.norms[row];
+                    other.scans[row].shortlist.push(sum, (self.first + at) as u32);
+                    other.thin_out_if_full(brute, level, row)?;
+                }
+            }
+            places.start = place + PANEL_ROWS;
         }
-        let mut rows = bits(|lane| sums[lane] + norm <= limits[lane]);
-        let passed = bits(|lane| sums[lane] <= threshold);
-        if passed != 0 {
-            let first = (other.first + place) as u32;
-            self.scans[at].shortlist.append(level, sums, passed, first);
-            self.thin_out_if_full(brute, level, at)?;
-        }
-        while rows != 0 {
-            let lane = rows.trailing_zeros() as usize;
-            rows &= rows - 1;
-            let row = place + lane;
-            let sum = sums[lane] + norm - brute.norms[other.first + row];
-            other.scans[row].shortlist.push(sum, (self.first + at) as u32);
-            other.thin_out_if_full(brute, level, row)?;
-        }
-        Ok(())
-    }
-
-    /// The filter's sums of a tile of queries and some rows of this block; returns
-    /// the number of rows, padding included.
-    fn sums(
-        &self,
-        brute: &Brute,
-        level: Level,
-        packed: &[f32],
-        places: std::ops::Range<usize>,
-        sums: &mut [[f32; BLOCK]; MOST_ROWS],
-    ) -> usize {
-        let end = (self.first + places.end).min(brute.norms.len());
-        let places = self.first + places.start..end;
-        let dim = brute.points.dim();
-        let panels = &brute.panels[places.start * dim..places.end * dim];
-        all_sums(level, packed, panels, &brute.norms[places.clone()], &[0.0; MOST_ROWS], sums);
-        places.len()
     }
 }
 
-/// Whether any sum of a query and a panel is of interest to either side.
-struct AnyPasses<'s> {
-    sums: &'s [f32; PANEL_ROWS],
-    threshold: f32,
-    norm: f32,
-    limits: &'s [f32; PANEL_ROWS],
-}
-
-impl Work for AnyPasses<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<V: Vector>(self) -> bool {
-        let mut any = false;
-        for lane in 0..PANEL_ROWS {
-            let sum = self.sums[lane];
-            any |= (sum <= self.threshold) | (sum + self.norm <= self.limits[lane]);
-        }
-        any
-    }
-}
-
-fn panel_of(values: &[f32; BLOCK], panel: usize) -> &[f32; PANEL_ROWS] {
-    &values.as_chunks::<PANEL_ROWS>().0[panel]
-}
-
-fn bits(holds: impl Fn(usize) -> bool) -> u32 {
-    (0..PANEL_ROWS).fold(0, |bits, lane| bits | u32::from(holds(lane)) << lane)
+/// What belongs to the queries of a tile; `missing` to those there are not.
+fn of_tile(level: Level, tile: usize, values: &[f32; BLOCK], missing: f32) -> [f32; MOST_ROWS] {
+    let rows = rows_per_tile(level);
+    let mut found = [missing; MOST_ROWS];
+    found[..rows].copy_from_slice(&values[tile * rows..][..rows]);
+    found
 }
 
 #[cfg(test)]
