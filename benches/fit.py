@@ -1,12 +1,13 @@
 """Whole fits of SHOPCA against PCA: small data, wide data, and every feature kept.
 
-Usage: python benches/fit.py [DIR], DIR with mnist_784.npz for the largest case; else data like it are drawn.
+``python benches/fit.py [DIR]``, DIR with mnist_784.npz for the largest case; else data like it are drawn.
 Everything runs in one process, the imports first. Beside the wall-clock time stands the CPU time of all
 threads, which other work on the machine changes less.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -117,6 +118,9 @@ def print_steps(X: Any) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", metavar="DIR", nargs="?", help="has mnist_784.npz")
+    folder = parser.parse_args().folder
     assert "numpy" not in sys.modules
     print(f"import shopca_rs                      {timed(import_package)[0]:7.3f} s (NumPy included)")
     print(
@@ -162,7 +166,7 @@ def main() -> None:
             3,
         )
         print_steps(X)
-    X = images(sys.argv[1] if len(sys.argv) > 1 else None)
+    X = images(folder)
     k = round(np.log2(len(X)))
     compare(
         "images, 14000 x 784, all features",

@@ -157,12 +157,20 @@ def _cholesky_columns(correlation: Matrix) -> tuple[Matrix, Matrix] | None:
     if not least >= 2 * _EMPTY:
         return None
     if rank < d:
-        form, squares = null.T @ (correlation @ null), null.T @ null
-        ratios = scipy.linalg.eigh(symmetric_part(form), squares, eigvals_only=True, check_finite=False)
-        rest = float(np.abs(ratios).max())
-        if not (rest <= _EMPTY / 2 and max(rest, _ROUNDING) <= _ANGLE * least):
+        most = min(_EMPTY / 2, _ANGLE * least)
+        if not (_ROUNDING <= _ANGLE * least and _largest_ratio(correlation, null, most) <= most):
             return None
     return columns, null
+
+
+def _largest_ratio(matrix: Matrix, columns: Matrix, enough: float) -> float:
+    """Bound |xᵀNᵀMNx| / xᵀNᵀNx for the columns N of full rank from above, sharply unless a bound is small enough."""
+    factor = np.linalg.cholesky(columns.T @ columns)
+    form = columns.T @ (matrix @ columns)
+    for _ in range(2):
+        form = scipy.linalg.solve_triangular(factor, form.T, lower=True, check_finite=False)
+    bound = float(np.linalg.norm(form))
+    return bound if bound <= enough else float(np.abs(np.linalg.eigvalsh(symmetric_part(form))).max())
 
 
 def _refined(columns: Matrix, null: Matrix) -> tuple[float, Matrix]:

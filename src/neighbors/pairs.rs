@@ -38,6 +38,11 @@ const BYTES_IN_CACHE: usize = 256 * 1024;
 const FEWEST_COLUMNS: usize = 16;
 const FEWEST_ROWS: usize = 8 * BLOCK;
 
+/// In fewer columns the candidates of all rows take more memory than the rows themselves: they may be open at once
+/// up to so many bytes.
+const MANY_COLUMNS: usize = 64;
+const MOST_BYTES: usize = 64 << 20;
+
 /// Tiles of queries that are sent through all groups, and the least share of groups they must visit: where boxes rule
 /// out more than the other side of a pair saves, every query goes its own way.
 const SAMPLED_TILES: usize = 6;
@@ -61,6 +66,11 @@ pub(super) fn pays(brute: &Brute, k: usize, progress: &Progress) -> Result<bool>
     let (rows, columns) = (brute.order.len(), brute.points.dim());
     if columns < FEWEST_COLUMNS.max(k / 2) || rows < FEWEST_ROWS || !brute.filter.bound.is_finite()
     {
+        return Ok(false);
+    }
+    let candidates = Shortlist::room(patience(k)) * (size_of::<f32>() + size_of::<u32>());
+    let bytes = rows.saturating_mul(candidates + size_of::<Scan>());
+    if columns < MANY_COLUMNS && bytes > MOST_BYTES {
         return Ok(false);
     }
     let tile = rows_per_tile(Level::current());
