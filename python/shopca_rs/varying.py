@@ -9,6 +9,7 @@ import scipy.linalg  # type: ignore[import-untyped]
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import as_matrices, as_number_of_directions
+from .products import product, squared
 from .spectrum import fix_signs, symmetric_part
 
 Matrix = NDArray[np.float64]
@@ -91,7 +92,8 @@ def on_varying_directions(covariance: ArrayLike, shape_operator: ArrayLike, m: i
     if count:
         basis[:, :count] = fix_signs(basis[:, :count].T).T
     basis = basis[:, : max(count, m)] + 0.0  # no negative zeros
-    return Varying(symmetric_part(basis.T @ Sigma @ basis), basis.T @ S @ basis, basis)
+    both = [product(basis.T, product(matrix, basis)) for matrix in (Sigma, S)]
+    return Varying(symmetric_part(both[0]), both[1], basis)
 
 
 def _on_complement(Sigma: Matrix, S: Matrix, null: Matrix) -> Varying:
@@ -108,17 +110,17 @@ def _on_complement(Sigma: Matrix, S: Matrix, null: Matrix) -> Varying:
     # A scale of 0 is no reflection.
     V[:, scales == 0] = 0.0
     # T⁻¹ is the upper triangle of VᵀV, with 1/scale on its diagonal (Puglisi 1992).
-    inverse = np.triu(V.T @ V, 1) + np.diag(1 / np.where(scales == 0, 1.0, scales))
+    inverse = np.triu(squared(V), 1) + np.diag(1 / np.where(scales == 0, 1.0, scales))
     VT = scipy.linalg.solve_triangular(inverse, V.T, trans="T", check_finite=False).T
     rest = V[q:]
-    product = Sigma @ VT
-    half = rest @ (product[q:] - rest @ (VT.T @ product) / 2).T
+    turned = product(Sigma, VT)
+    half = product(rest, (turned[q:] - product(rest, product(VT.T, turned)) / 2).T)
     covariance = symmetric_part(Sigma[q:, q:]) - (half + half.T)
-    product = S @ VT
-    beside = VT.T @ S[:, q:] - (VT.T @ product) @ rest.T
-    operator = S[q:, q:] - np.hstack([rest, product[q:]]) @ np.vstack([beside, rest.T])
-    basis = -VT @ rest.T
-    basis[q:] += np.eye(basis.shape[1])
+    turned = product(S, VT)
+    beside = product(VT.T, S[:, q:]) - product(product(VT.T, turned), rest.T)
+    operator = S[q:, q:] - product(np.hstack([rest, turned[q:]]), np.vstack([beside, rest.T]))
+    basis = -product(VT, rest.T)
+    basis[q:].flat[:: basis.shape[1] + 1] += 1.0
     return Varying(covariance, operator, basis)
 
 
@@ -150,27 +152,27 @@ def _cholesky_columns(correlation: Matrix) -> tuple[Matrix, Matrix] | None:
         return None
     columns, null = np.empty_like(L), np.empty((d, d - rank))
     columns[pivots - 1] = L
-    null[pivots - 1] = np.vstack([-inverse.T @ L[rank:].T, np.eye(d - rank)])
-    least = float(np.linalg.norm(inverse)) ** -2
+    null[pivots - 1] = np.vstack([-product(inverse.T, L[rank:].T), np.eye(d - rank)])
+    least = float(lapack.dlange("F", inverse)) ** -2
     if rank < d and _ANGLE * least < _ROUNDING:
         least, null = _refined(columns, null)
     if not least >= 2 * _EMPTY:
         return None
     if rank < d:
         most = min(_EMPTY / 2, _ANGLE * least)
-        if not (_ROUNDING <= _ANGLE * least and _largest_ratio(correlation, null, most) <= most):
+        if not (_ANGLE * least >= _ROUNDING and _largest_ratio(correlation, null, most) <= most):
             return None
     return columns, null
 
 
 def _largest_ratio(matrix: Matrix, columns: Matrix, enough: float) -> float:
-    """Bound |xᵀNᵀMNx| / xᵀNᵀNx for the columns N of full rank from above, sharply unless a bound is small enough."""
-    factor = np.linalg.cholesky(columns.T @ columns)
-    form = columns.T @ (matrix @ columns)
+    """Bound |xᵀNᵀMNx| / xᵀNᵀNx for independent columns N from above, sharply unless that is `enough`."""
+    factor = scipy.linalg.cholesky(squared(columns), lower=True, check_finite=False)
+    form = product(columns.T, product(matrix, columns))
     for _ in range(2):
         form = scipy.linalg.solve_triangular(factor, form.T, lower=True, check_finite=False)
-    bound = float(np.linalg.norm(form))
-    return bound if bound <= enough else float(np.abs(np.linalg.eigvalsh(symmetric_part(form))).max())
+    bound = float(scipy.linalg.lapack.dlange("F", form))
+    return bound if bound <= enough else float(np.abs(scipy.linalg.eigvalsh(symmetric_part(form))).max())
 
 
 def _refined(columns: Matrix, null: Matrix) -> tuple[float, Matrix]:
@@ -179,12 +181,12 @@ def _refined(columns: Matrix, null: Matrix) -> tuple[float, Matrix]:
     The leading block of L may be close to singular where L is not.
     """
     lapack = scipy.linalg.lapack
-    squares = columns.T @ columns
+    squares = squared(columns)
     factor, failed = lapack.dpotrf(squares.T, lower=1)
     # No eigenvalue is below this one if the matrix less this multiple of I is still positive definite.
     least = 4 * _ROUNDING / _ANGLE
     squares.flat[:: len(squares) + 1] -= least
     if failed or lapack.dpotrf(squares.T, lower=1, clean=0, overwrite_a=1)[1]:
         return 0.0, null
-    along = lapack.dpotrs(factor, (null.T @ columns).T, lower=1, overwrite_b=1)[0]
-    return least, null - columns @ along
+    along = lapack.dpotrs(factor, product(null.T, columns).T, lower=1, overwrite_b=1)[0]
+    return least, null - product(columns, along)

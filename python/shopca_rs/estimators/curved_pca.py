@@ -92,7 +92,6 @@ class CurvedPCA(LinearProjection):
         """Estimate Σ and S̄, after PCA where it comes first; return the variance before any."""
         n = X.shape[0]
         points, deviations, total = self._reduce(X, weights)
-        self.covariance_ = covariance(deviations, weights)
         self.n_samples_ = n
         self.sample_ = n if self.sample is None else min(int(self.sample), n)
         self.mean_shape_operator_, self.mean_shape_operator_error_ = mean_shape_operator(
@@ -108,6 +107,8 @@ class CurvedPCA(LinearProjection):
             random_state=self.random_state,
             return_error=True,
         )
+        # After S̄, because the threads of BLAS spin for a while when they have worked.
+        self.covariance_ = covariance(deviations, weights)
         return total
 
     def _solve(

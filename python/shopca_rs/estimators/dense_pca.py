@@ -6,7 +6,9 @@ import numpy as np
 import scipy.linalg  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from ..spectrum import fix_signs, symmetric_part
+from ..blas_threads import one_blas_thread
+from ..products import lower_squared, product, squared
+from ..spectrum import fix_signs
 
 Matrix = NDArray[np.float64]
 
@@ -47,8 +49,8 @@ def _from_product(deviations: Matrix, count: int) -> tuple[Matrix, Matrix] | Non
     low = min(n, d)
     first = max(low - count - 1, 0)
     with np.errstate(under="ignore"):
-        product = X.T @ X if d <= n else X @ X.T
-        squares, vectors = scipy.linalg.eigh(product, subset_by_index=(first, low - 1), check_finite=False)
+        lower = lower_squared(X if d <= n else X.T)
+        squares, vectors = scipy.linalg.eigh(lower, subset_by_index=(first, low - 1), check_finite=False)
     squares, vectors = squares[::-1], vectors[:, ::-1][:, :count]
     if d <= n:
         # The method and the accuracy of scikit-learn's "covariance_eigh".
@@ -58,16 +60,18 @@ def _from_product(deviations: Matrix, count: int) -> tuple[Matrix, Matrix] | Non
     if error > _ANGLE * (squares[count - 1] - following):
         return None
     # From a basis of the subspace to the singular vectors in it, without the squares.
-    basis = scipy.linalg.qr(X.T @ vectors, mode="economic", check_finite=False)[0]
-    _, sizes, turned = scipy.linalg.svd(X @ basis, full_matrices=False, check_finite=False)
-    return np.ldexp(sizes, exponent), turned @ basis.T
+    # On few columns, the threads of OpenBLAS now and then wait for each other longer than the work takes.
+    with one_blas_thread():
+        basis = scipy.linalg.qr(product(X.T, vectors), mode="economic", check_finite=False)[0]
+        _, sizes, turned = scipy.linalg.svd(product(X, basis), full_matrices=False, check_finite=False)
+    return np.ldexp(sizes, exponent), product(turned, basis.T)
 
 
 def covariance(deviations: Matrix, weights: Matrix | None = None) -> Matrix:
     """Return Σ of points about their mean, divided by n − 1, with weights of mean 1."""
     if weights is not None:
         deviations = deviations * np.sqrt(weights / weights.mean())[:, None]
-    return symmetric_part(deviations.T @ deviations / (len(deviations) - 1))
+    return squared(deviations) / (len(deviations) - 1)
 
 
 def total_variance(deviations: Matrix, weights: Matrix | None = None) -> float:

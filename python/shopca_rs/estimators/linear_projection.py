@@ -108,7 +108,7 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             constant = (X[0] == X).all(axis=0)
             self.mean_[constant] = X[0, constant]
             centred: Matrix = X - self.mean_
-            finite = np.isfinite(np.vdot(centred, centred))
+            finite = np.isfinite(np.einsum("ij,ij", centred, centred))
         if not finite:
             raise too_large(float(np.abs(X).max()))
         return centred
