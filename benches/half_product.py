@@ -18,7 +18,7 @@ ROUNDS = 4
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=8000)
-    parser.add_argument("--columns", type=int, nargs="+", default=[48, 64, 128, 256, 512, 784, 1024])
+    parser.add_argument("--columns", type=int, nargs="+", default=[32, 48, 64, 128, 256, 512, 784, 1024])
     parser.add_argument("--neighbors", type=int, default=14)
     options = parser.parse_args()
     print("processor time on one thread\n\n| columns | shared | each | ratio |\n|---:|---:|---:|---:|")

@@ -35,7 +35,7 @@ const BYTES_IN_CACHE: usize = 256 * 1024;
 
 /// Fewest columns and rows for which one product for both sides is faster (`benches/half_product.py`); also half as
 /// many columns as neighbours, since each candidate costs the same work in any number of columns.
-const FEWEST_COLUMNS: usize = 16;
+const FEWEST_COLUMNS: usize = 32;
 const FEWEST_ROWS: usize = 8 * BLOCK;
 
 /// In fewer columns the candidates of all rows take more memory than the rows themselves: they may be open at once
