@@ -96,6 +96,16 @@ def test_the_workers_threads_and_memory_are_known(client):
     assert (found.threads, found.threads_each, found.memory) == (2, 1, 1 << 30)
 
 
+def test_an_answer_without_workers_that_came_between_is_not_believed(client, monkeypatch):
+    expected, ask = workers(), Client.scheduler_info
+    between = iter([{"n_workers": 2, "workers": {}}])
+    monkeypatch.setattr(
+        Client, "scheduler_info", lambda self, n_workers: next(between, None) or ask(self, n_workers)
+    )
+    assert workers() == expected
+    assert next(between, None) is None
+
+
 @pytest.mark.parametrize("mode", ["replicated", "sharded"])
 def test_a_fit_on_the_cluster_is_the_fit_in_memory(client, mode):
     X = nasty.continuous(2000, 6)

@@ -9,6 +9,9 @@ from dask.system import CPU_COUNT
 
 from .. import machine
 
+# How often the client is asked for a complete answer.
+_TRIES = 100
+
 
 @dataclass(frozen=True)
 class Workers:
@@ -58,4 +61,9 @@ def _of_client() -> list[dict[str, int]]:
         client = get_client()
     except ValueError:
         return []
-    return list(client.scheduler_info(n_workers=-1)["workers"].values())
+    # The client also asks by itself now and then, without workers, and returns the answer that came last.
+    for _ in range(_TRIES):
+        info = client.scheduler_info(n_workers=-1)
+        if len(info["workers"]) == info.get("n_workers", len(info["workers"])):
+            break
+    return list(info["workers"].values())
