@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::progress::Progress;
 
-/// Blocks of a company, whose members follow each other into a meeting while the other side is still in cache, and
-/// fewest companies for each thread.
-const MOST_MEMBERS: usize = 16;
-const COMPANIES_PER_THREAD: usize = 8;
+/// Most blocks in a group, which meet those of another group one after the other while both are in cache, and fewest
+/// groups for each thread.
+const BLOCKS_PER_GROUP: usize = 16;
+const GROUPS_PER_THREAD: usize = 8;
 
 /// Has `meet` called once with every two of the blocks; counts `rows` in all.
 ///
@@ -22,8 +22,8 @@ pub(super) fn meet_all<B: Send>(
     progress: &Progress,
     meet: impl Fn(&mut B, &mut B) -> Result<()> + Sync,
 ) -> Result<()> {
-    let affordable = blocks.len() / (COMPANIES_PER_THREAD * rayon::current_num_threads());
-    let companies: Vec<&[Mutex<B>]> = blocks.chunks(affordable.clamp(1, MOST_MEMBERS)).collect();
+    let affordable = blocks.len() / (GROUPS_PER_THREAD * rayon::current_num_threads());
+    let groups: Vec<&[Mutex<B>]> = blocks.chunks(affordable.clamp(1, BLOCKS_PER_GROUP)).collect();
     let meet = |one: &Mutex<B>, other: &Mutex<B>| {
         progress.check()?;
         let mut one = one.lock().expect("no thread panics while blocks meet");
@@ -39,17 +39,17 @@ pub(super) fn meet_all<B: Send>(
         let met = done.fetch_add(more, Ordering::Relaxed);
         progress.advance(told(met + more) - told(met))
     };
-    companies.par_iter().try_for_each(|company| {
-        for (number, one) in company.iter().enumerate() {
-            company[number + 1..].iter().try_for_each(|other| meet(one, other))?;
+    groups.par_iter().try_for_each(|group| {
+        for (number, one) in group.iter().enumerate() {
+            group[number + 1..].iter().try_for_each(|other| meet(one, other))?;
         }
-        count(company.len() * (company.len() - 1) / 2)
+        count(group.len() * (group.len() - 1) / 2)
     })?;
-    pairs(companies.len()).par_bridge().try_for_each(|[low, high]| {
-        for one in companies[low] {
-            companies[high].iter().try_for_each(|other| meet(one, other))?;
+    pairs(groups.len()).par_bridge().try_for_each(|[low, high]| {
+        for one in groups[low] {
+            groups[high].iter().try_for_each(|other| meet(one, other))?;
         }
-        count(companies[low].len() * companies[high].len())
+        count(groups[low].len() * groups[high].len())
     })
 }
 

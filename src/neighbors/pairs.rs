@@ -38,8 +38,8 @@ const BYTES_IN_CACHE: usize = 256 * 1024;
 const FEWEST_COLUMNS: usize = 32;
 const FEWEST_ROWS: usize = 8 * BLOCK;
 
-/// In fewer columns the candidates of all rows take more memory than the rows themselves: they may be open at once
-/// up to so many bytes.
+/// Columns below which the candidates of all rows take more memory than the rows themselves, and the bytes up to which
+/// they may still be open at once.
 const MANY_COLUMNS: usize = 64;
 const MOST_BYTES: usize = 64 << 20;
 
@@ -243,9 +243,10 @@ impl<'b> Block<'b> {
             let (first, end) = (other.first + places.start, other.first + places.end);
             let limits =
                 Limits { queries: &thresholds, added: &norms, rows: &other.limits[places.clone()] };
-            let (panels, sums) = (&brute.panels[first * dim..end * dim], &brute.norms[first..end]);
+            let (panels, starts) =
+                (&brute.panels[first * dim..end * dim], &brute.norms[first..end]);
             let packed = &self.packed[tile];
-            let Some(panel) = first_meeting(level, packed, panels, sums, &limits, met) else {
+            let Some(panel) = first_meeting(level, packed, panels, starts, &limits, met) else {
                 return Ok(());
             };
             let place = places.start + panel * PANEL_ROWS;

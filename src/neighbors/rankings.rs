@@ -10,7 +10,7 @@ use super::bands::{Bands, key, scale_for};
 use super::brute::Brute;
 use super::candidate::{Candidate, squared_distance};
 use super::filter::single;
-use super::filter_kernel::{MOST_ROWS, PANEL_ROWS};
+use super::filter_kernel::{MOST_ROWS, PANEL_ROWS, ones};
 use super::queries::Query;
 use super::tally::tally_queries;
 
@@ -202,12 +202,7 @@ impl<'q> Rankings<'q> {
 
 /// The places of the bits that are set.
 pub(super) fn places(bits: &[u32]) -> impl Iterator<Item = usize> {
-    bits.iter().enumerate().flat_map(|(panel, bits)| {
-        let mut rest = *bits;
-        std::iter::from_fn(move || {
-            let lane = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
-            rest &= rest - 1;
-            Some(panel * PANEL_ROWS + lane)
-        })
-    })
+    let lanes =
+        |(panel, bits): (usize, &u32)| ones(*bits).map(move |lane| panel * PANEL_ROWS + lane);
+    bits.iter().enumerate().flat_map(lanes)
 }
